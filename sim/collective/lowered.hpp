@@ -1,0 +1,21 @@
+// A collective as the engine plays it: resources and activities, no cards or servers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "collective/activity.hpp"
+
+namespace takt {
+
+struct LoweredCollective {
+  Duration fixed{};                   ///< before its activities start (base time and hops)
+  std::int64_t ctas = 0;              ///< SMs held on each member's card from launch to end
+  Bytes moved_per_rank{};             ///< what each rank sends, and receives
+  std::vector<Activity> activities;   ///< `after` refers to positions in this list
+  std::string explanation;            ///< "ring over 8 cards, 2 CTAs, 13.0 GB/s a CTA binds"
+};
+
+}  // namespace takt

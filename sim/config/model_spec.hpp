@@ -1,0 +1,48 @@
+// A language model's shape as its data file states it (models/*.toml), or a synthetic model of given layer times.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+#include "config/source.hpp"
+
+namespace takt {
+
+/// A dense decoder-only transformer. Dimensions are counts of elements.
+struct TransformerShape {
+  std::int64_t hidden = 0;
+  std::int64_t intermediate = 0;
+  std::int64_t layers = 0;
+  std::int64_t query_heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t vocabulary = 0;
+  bool tied_embeddings = false;
+  bool query_key_norm = false;     ///< a norm of head_dim on queries and on keys (Qwen3)
+  bool qkv_bias = false;           ///< biases on q, k, v (Qwen2)
+  bool gated_mlp = true;           ///< gate, up, down; false: up, down
+  std::int64_t norms_per_layer = 2;
+};
+
+/// Layers of given times and sizes, for oracles and thought experiments.
+struct SyntheticShape {
+  std::int64_t layers = 0;
+  Bytes layer_bytes{};             ///< 16-bit parameters of a layer, as gathered
+  Duration forward{};              ///< compute of a layer
+  Duration backward{};
+};
+
+struct ModelSpec {
+  std::string id;
+  std::string name;
+  std::optional<TransformerShape> transformer;  ///< exactly one of the two is set
+  std::optional<SyntheticShape> synthetic;
+  std::int64_t parameters = 0;     ///< stated count, checked against the shape; 0 = not stated
+  std::string source;
+  std::string file;
+  SourcePlaces places;
+};
+
+}  // namespace takt

@@ -1,0 +1,39 @@
+// Text to specs. Each reader collects every error of its file, with place, reason and hint, before it gives up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/card_spec.hpp"
+#include "config/hardware_spec.hpp"
+#include "config/model_spec.hpp"
+#include "config/scenario.hpp"
+
+namespace takt {
+
+Result<Scenario> read_scenario(const SourceText& source, const Overrides& overrides = {});
+Result<CardSpec> read_card(const SourceText& source);
+Result<ModelSpec> read_model(const SourceText& source);
+Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source);
+/// `link_types` resolves the `type` of each link.
+Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types);
+Result<ClusterSpec> read_cluster(const SourceText& source);
+
+/// Writes every key of a scenario, defaults included; read_scenario of the text gives an equal scenario.
+std::string write_scenario(const Scenario& scenario);
+
+/// One row of the key reference: `takt check --keys`, the README and the parser's own table.
+struct KeyDescription {
+  std::string path;        ///< "batch.sequence_length"
+  std::string type;        ///< "integer", "bytes", "duration", "one of full | lora | qlora", ...
+  std::string default_;    ///< as it would be written; "required" if there is none
+  std::string range;       ///< "1 .. 16777216", or empty
+  std::string meaning;
+};
+std::vector<KeyDescription> scenario_key_reference();
+std::vector<KeyDescription> card_key_reference();
+std::vector<KeyDescription> server_key_reference();
+std::vector<KeyDescription> cluster_key_reference();
+std::vector<KeyDescription> model_key_reference();
+
+}  // namespace takt

@@ -1,0 +1,114 @@
+// What a scenario file says, with every default filled in. A Scenario that exists can run, as far as one file can
+// tell; what needs the topology or the model (card numbers, group sizes, fit) is checked when those are known.
+//
+// The one table of scenario keys (scenario_keys.cpp) describes each field: type, unit, default, range and meaning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "config/source.hpp"
+
+namespace takt {
+
+enum class Method { full, lora, qlora };
+enum class Optimizer { adamw, adamw_8bit, paged_adamw_8bit, sgd };
+enum class OptimizerForm { fused, foreach_ };                            ///< semantics O1 / O2
+enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4 };
+enum class Checkpointing { none, selective, full };
+enum class AttentionKernel { flash, sdpa_mask, eager };                  ///< compute_study section 2
+enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
+enum class Sharding { full, grad_op, hybrid };
+enum class CollectiveAlgorithm { automatic, ring, tree, nvls, hierarchical };
+enum class Fidelity { fluid, chunked };
+enum class Chunk { step, nccl };
+enum class LinkBasis { measured, nominal };
+enum class ComputeBasis { measured, peak, free };
+enum class Overlap { streams, none, perfect };
+
+/// [finetune.lora]
+struct LoraSettings {
+  std::int64_t rank = 16;
+  std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};  ///< "all-linear" expands to these
+  double dropout = 0.0;
+  Precision adapter_precision = Precision::fp32;  ///< PEFT keeps adapters in fp32 on a 16-bit base (semantics D8)
+};
+
+/// [finetune]
+struct FinetuneSettings {
+  Method method = Method::full;
+  LoraSettings lora;
+  Optimizer optimizer = Optimizer::adamw;
+  OptimizerForm optimizer_form = OptimizerForm::fused;
+  Precision precision = Precision::bf16;
+  Checkpointing activation_checkpointing = Checkpointing::none;
+  AttentionKernel attention = AttentionKernel::flash;
+  bool double_quantisation = true;                 ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
+};
+
+/// [batch]
+struct BatchSettings {
+  std::int64_t sequence_length = 4096;    ///< tokens a sequence
+  std::int64_t micro_batch = 1;           ///< sequences a rank and micro-step
+  std::int64_t gradient_accumulation = 1; ///< micro-steps a step
+};
+
+/// [parallel]
+struct ParallelSettings {
+  Strategy strategy = Strategy::none;
+  Sharding sharding = Sharding::full;
+  std::int64_t shard_group = 0;                   ///< ranks a shard group under hybrid; resolved to cards a server when 0
+  std::optional<std::int64_t> prefetch;           ///< units gathered ahead; unset: the rules of the strategy
+  Bytes bucket_size{26214400};                    ///< DDP bucket_cap_mb (semantics D4)
+  bool first_bucket_small = true;                 ///< DDP: the first bucket is 1 MiB unless bucket_cap_mb is given
+  bool gradient_as_bucket_view = false;           ///< DDP (semantics D9)
+  bool reshard_after_forward = true;              ///< FSDP2 (semantics S8)
+  bool sync_each_micro_step = true;               ///< FSDP: reduce-scatter in every micro-step; false = no_sync (S15, D13)
+};
+
+/// [collectives]
+struct CollectiveSettings {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  Fidelity fidelity = Fidelity::fluid;
+  Chunk chunk = Chunk::step;
+  std::optional<std::int64_t> channels;           ///< CTAs a collective uses; unset: from the topology
+  std::optional<Duration> base_latency;           ///< fixed time of a collective; unset: from the topology's constants
+  std::optional<Duration> hop_latency;            ///< added to each hop's link latency; unset: ditto
+};
+
+/// [assumptions]: what research questions vary; the defaults are the measured behaviour.
+struct Assumptions {
+  LinkBasis links = LinkBasis::measured;
+  ComputeBasis compute = ComputeBasis::measured;
+  Overlap overlap = Overlap::streams;
+  bool sm_contention = true;                      ///< collectives hold SMs (semantics H4)
+  double sm_slowdown = 1.0;                       ///< q of DESIGN section 2: how much worse than (N - k) / N
+  bool memory_contention = true;                  ///< collectives and copies use card memory bandwidth
+  double hbm_traffic_factor = 2.0;                ///< bytes of card memory traffic a byte that a collective moves
+  Duration kernel_launch{4'000'000};              ///< host time to issue a kernel: 4 us (semantics H1)
+  Duration collective_launch{25'000'000};         ///< host time to issue a collective: 25 us (semantics H1)
+  bool nccl_limits = true;                        ///< CTA caps and lambda of the network study; false: links alone
+  bool kernel_by_kernel = false;                  ///< no segments: every kernel an op (bounds the error of segments)
+};
+
+/// A scenario file.
+struct Scenario {
+  std::string file;            ///< as the user named it
+  std::string name;            ///< the file's stem
+  std::string title;
+  std::string topology;        ///< hardware.topology
+  std::vector<std::int64_t> cards;  ///< hardware.cards: card numbers in rank order; empty = all
+  std::string model;           ///< model.name
+  FinetuneSettings finetune;
+  BatchSettings batch;
+  ParallelSettings parallel;
+  CollectiveSettings collectives;
+  Assumptions assumptions;
+  SourcePlaces places;         ///< where each key was set
+  std::uint64_t hash = 0;      ///< of all resolved keys, stable over versions
+};
+
+}  // namespace takt

@@ -1,0 +1,21 @@
+// Plays a plan on shared resources. DESIGN section 2 is its specification.
+#pragma once
+
+#include "base/result.hpp"
+#include "engine/executor.hpp"
+#include "engine/timeline.hpp"
+#include "plan/plan.hpp"
+#include "topology/resource.hpp"
+
+namespace takt {
+
+struct EngineOptions {
+  Executor* executor = nullptr;     ///< null: serial
+  bool prune = true;                ///< leave resources that cannot bind out of the components (same answer, faster)
+  bool record_rates = false;        ///< keep every change of every resource's rate (traces)
+};
+
+/// The timeline of the plan. Error: a deadlock, naming the ops that wait and for what.
+Result<Timeline> simulate(const Plan& plan, const ResourceTable& resources, const EngineOptions& options = {});
+
+}  // namespace takt

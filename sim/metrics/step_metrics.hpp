@@ -1,0 +1,105 @@
+// What a run says: the numbers of schema takt.result/1, in the field's definitions (DESIGN section 6).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.hpp"
+#include "config/scenario.hpp"
+#include "engine/timeline.hpp"
+#include "plan/plan.hpp"
+#include "plan/strategy.hpp"
+#include "topology/topology.hpp"
+#include "workload/workload.hpp"
+
+namespace takt {
+
+/// Where the step time of the slowest rank goes; the parts add up to the step time.
+struct Breakdown {
+  Duration compute{};                  ///< kernels of forward, recomputation and backward run
+  Duration exposed_communication{};    ///< communication runs and no kernel does
+  Duration host{};                     ///< neither runs: the CPU issues, works or waits
+  Duration optimizer{};                ///< optimizer kernels run
+};
+
+/// Of the slowest rank.
+struct CommunicationMetrics {
+  Duration busy{};                     ///< union of its collectives' time from start to end
+  Duration hidden{};                   ///< the part of `busy` during which a kernel runs too
+  double overlap_ratio = 0.0;          ///< hidden / busy (Holistic Trace Analysis); 1 if there is no communication
+  Bytes received_per_card{};
+  Bytes sent_per_card{};
+  std::map<std::string, Duration> exposed_by_kind;   ///< "all-gather", "reduce-scatter", "all-reduce", "copy"
+};
+
+struct LinkMetrics {
+  std::string name;
+  std::string from;
+  std::string to;
+  ResourceKind kind = ResourceKind::link;
+  Bandwidth capacity{};
+  Bytes bytes{};
+  Duration busy{};
+  double utilisation_mean = 0.0;       ///< bytes / (capacity * step time)
+  double utilisation_peak = 0.0;
+};
+
+struct MemoryMetrics {
+  Bytes capacity{};                    ///< what the driver shows
+  Bytes nominal{};
+  Bytes peak{};                        ///< allocated, of the rank that needs most
+  Bytes states{};
+  std::map<std::string, Bytes> components;   ///< at the peak, by category
+  std::string peak_op;                 ///< what ran when the peak was reached
+  bool fits = true;
+};
+
+struct BlameEntry {
+  std::string resource;                ///< "gpu0 -> gpu1", "compute", "SMs held by collectives", "latency", ...
+  Duration time{};
+  double share = 0.0;                  ///< of the step time; all entries add up to 1
+};
+
+struct StepMetrics {
+  Duration step_time{};
+  std::int64_t ranks = 0;
+  std::int64_t tokens_per_step = 0;
+  double tokens_per_second = 0.0;
+  double tokens_per_second_per_card = 0.0;
+  double mfu = 0.0;
+  double hfu = 0.0;
+  Breakdown breakdown;
+  CommunicationMetrics communication;
+  std::vector<LinkMetrics> links;      ///< links that were used, by mean utilisation, then name
+  MemoryMetrics memory;
+  std::vector<BlameEntry> blame;       ///< by time, then name
+};
+
+/// A scenario with everything that was computed for it.
+struct RunResult {
+  Scenario scenario;
+  StepMetrics metrics;
+  PlanFacts facts;
+  std::string topology_title;
+  std::string model_name;
+  std::string card_name;
+  Bytes host_memory_needed{};
+  Bytes checkpoint_bytes{};            ///< weights in 16 bit (the adapter for LoRA)
+  std::string compute_provenance;
+  std::string link_provenance;
+  Diagnostics diagnostics;
+};
+
+StepMetrics compute_metrics(const Scenario& scenario, const Workload& workload, const BuiltPlan& built,
+                            const Topology& topology, const std::vector<CardInstance>& cards, const Timeline& timeline);
+
+/// Allocated bytes of one rank over time, from the effects of its ops. `when` ascends.
+struct MemoryPoint {
+  Duration when{};
+  Bytes allocated{};
+};
+std::vector<MemoryPoint> memory_timeline(const Plan& plan, const Timeline& timeline, RankId rank);
+
+}  // namespace takt

@@ -1,0 +1,35 @@
+// Results as text: tables for people, JSON for programs, traces for Perfetto. Pure functions; nothing is written here.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/step_metrics.hpp"
+
+namespace takt {
+
+/// One run on one screen: step time, where it goes, overlap, links, memory, blame.
+std::string run_table(const RunResult& result);
+
+/// Side by side, at most four runs: which is faster by how much, and what limits each.
+std::string compare_table(std::span<const RunResult> results);
+
+/// Schema takt.result/1 (DESIGN section 7), pretty-printed, ending in a newline. Keys are only added, never renamed.
+std::string results_json(std::span<const RunResult> results);
+
+/// One header line and a line a result.
+std::string results_csv(std::span<const RunResult> results);
+
+/// Chrome trace event format, for Perfetto: a process a rank, a thread a stream (segments expanded to kernels), flow
+/// arrows between the members of a collective, counters for links (if the timeline recorded rates) and memory.
+std::string chrome_trace(const RunResult& result, const Plan& plan, const Topology& topology, const Timeline& timeline);
+
+/// `takt topo show`: devices, path-type matrix, bandwidth matrix (nominal and effective), NVLink domains, assumptions.
+std::string topology_table(const Topology& topology);
+
+/// `takt check --keys`: the reference of keys as a table, or as Markdown for the README.
+enum class KeyFormat { table, markdown };
+std::string key_reference(KeyFormat format);
+
+}  // namespace takt
