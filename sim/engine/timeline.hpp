@@ -18,8 +18,7 @@ enum class Cause : std::uint8_t {
   resource,    ///< a resource froze its rate; `resource` says which
   latency,     ///< fixed time and hops
   member,      ///< a collective waited for its last member
-  queue,       ///< the communicator or the copy engine was busy with an earlier call
-  host,        ///< the CPU had not issued it, or worked, or waited
+  host,        ///< the CPU had not issued all of a segment's kernels
 };
 
 struct Charge {
@@ -28,18 +27,26 @@ struct Charge {
   Duration time{};
 };
 
-/// What the start of an op had to wait for: the predecessor that was done last.
+/// What an op's `ready` had to wait for on its own rank: the predecessor that was done last, or the CPU.
 struct StartReason {
-  enum class Kind : std::uint8_t { begin, op, host } kind = Kind::begin;
-  RankId rank{};                ///< with Kind::op: whose op
-  OpId op{};                    ///< with Kind::op and host (the op the CPU had waited for; host at time zero has none)
-  bool host_has_op = false;
+  enum class Kind : std::uint8_t {
+    begin,                      ///< nothing: ready at time zero
+    op,                         ///< `op` of the same rank ended at `ready` (stream, event, communicator or copy queue)
+    host,                       ///< the CPU issued it at `ready`; it had been free to run on since `op` ended, or, without
+                                ///< an op, since time zero
+  };
+  static constexpr std::uint32_t no_op = 0xffffffff;
+  Kind kind = Kind::begin;
+  std::uint32_t op = no_op;     ///< an OpId of the same rank
 };
 
+/// A span. `ready <= start <= end`. For a collective, `last_member` is the member that reached it last: the members'
+/// records share start and end, and the last member's ready is the start.
 struct OpRecord {
   Duration ready{};             ///< all that it waits for on its own rank was done and the CPU had issued it
-  Duration start{};             ///< it used resources from here (a collective: last member there, queue free)
+  Duration start{};             ///< a collective: the last member was there; else equal to ready
   Duration end{};
+  RankId last_member{};         ///< a collective: see above; else the rank itself
 };
 
 /// Use of one resource over the run.

@@ -1,0 +1,336 @@
+#include "engine/fluid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "base/contract.hpp"
+
+namespace takt {
+namespace {
+
+/// Capacities are given to about 1e-3; a resource whose highest possible load passes its capacity by less than this
+/// relative rounding error cannot bind.
+constexpr double rounding = 1e-12;
+
+/// Components below this many activities are not worth a thread.
+constexpr std::size_t parallel_grain = 256;
+
+/// Time to do `work` at `rate` from now, rounded up to a picosecond; a part in 1e15 of rounding noise does not count.
+Duration time_for(double work, double rate) {
+  const double picoseconds = std::ceil(work / rate * picoseconds_per_second * (1.0 - 1e-15));
+  if (!(picoseconds < 9e18)) return Duration::max();
+  return Duration(static_cast<std::int64_t>(picoseconds));
+}
+
+}  // namespace
+
+FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options)
+    : table_(resources), options_(options), states_(resources.size()), use_(resources.size()) {
+  if (!options_.prune) {
+    for (ResourceState& state : states_) state.can_bind = true;
+  }
+}
+
+void FluidNetwork::touch(std::uint32_t resource) {
+  if (states_[resource].touched) return;
+  states_[resource].touched = true;
+  touched_.push_back(resource);
+}
+
+void FluidNetwork::mark_changed(std::uint32_t activity) {
+  if (running_[activity].changed) return;
+  running_[activity].changed = true;
+  changed_.push_back(activity);
+}
+
+void FluidNetwork::set_highest(Running& running) {
+  running.highest = running.cap;
+  running.highest_is_resource = false;
+  for (const Demand& demand : running.demands) {
+    const double limit = table_[index(demand.resource)].capacity / demand.per_unit;
+    if (limit < running.highest) {
+      running.highest = limit;
+      running.highest_is_resource = true;
+      running.highest_resource = demand.resource;
+    }
+  }
+}
+
+RunningId FluidNetwork::start(Duration now, double work, double cap, double weight, std::span<const Demand> demands,
+                              std::uint64_t owner, Cause cap_cause) {
+  expects(work > 0.0 && cap > 0.0 && weight > 0.0, "an activity needs positive work, cap and weight");
+  std::uint32_t slot = 0;
+  if (free_.empty()) {
+    slot = static_cast<std::uint32_t>(running_.size());
+    running_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  Running& running = running_[slot];
+  running.work = running.remaining = work;
+  running.rate = 0.0;
+  running.cap = cap;
+  running.weight = weight;
+  running.since = running.cause_since = now;
+  running.completion = Duration::max();
+  running.owner = owner;
+  running.serial = next_serial_++;
+  running.cap_cause = cap_cause;
+  running.cause = Cause::none;
+  running.live = true;
+  running.changed = false;
+  running.demands.assign(demands.begin(), demands.end());
+  running.positions.resize(demands.size());
+  running.charges.clear();
+  set_highest(running);
+  expects(std::isfinite(running.highest), "an activity without a cap needs a resource");
+  for (std::uint32_t d = 0; d < demands.size(); ++d) {
+    const auto resource = static_cast<std::uint32_t>(demands[d].resource);
+    ResourceState& state = states_[resource];
+    if (state.users.empty()) state.busy_since = now;
+    running.positions[d] = static_cast<std::uint32_t>(state.users.size());
+    state.users.push_back({slot, d});
+    touch(resource);
+  }
+  mark_changed(slot);
+  return static_cast<RunningId>(slot);
+}
+
+void FluidNetwork::set_cap(Duration, RunningId id, double cap, Cause cap_cause) {
+  const auto slot = static_cast<std::uint32_t>(id);
+  Running& running = running_[slot];
+  if (running.cap == cap && running.cap_cause == cap_cause) return;
+  running.cap = cap;
+  running.cap_cause = cap_cause;
+  set_highest(running);
+  for (const Demand& demand : running.demands) touch(static_cast<std::uint32_t>(demand.resource));
+  mark_changed(slot);
+}
+
+/// Decides for each touched resource whether it can bind, and collects the activities whose rates may change.
+void FluidNetwork::refresh_binding() {
+  seeds_.clear();
+  for (const std::uint32_t r : touched_) {
+    ResourceState& state = states_[r];
+    state.touched = false;
+    const bool could_bind = state.can_bind;
+    if (options_.prune) {
+      double load = 0.0;
+      for (const User& user : state.users) {
+        load += running_[user.activity].demands[user.demand].per_unit * running_[user.activity].highest;
+      }
+      state.can_bind = load > table_[r].capacity * (1.0 + rounding);
+    }
+    if (could_bind || state.can_bind) {
+      for (const User& user : state.users) seeds_.push_back(user.activity);
+    }
+  }
+  touched_.clear();
+  for (const std::uint32_t activity : changed_) {
+    running_[activity].changed = false;
+    if (running_[activity].live) seeds_.push_back(activity);
+  }
+  changed_.clear();
+}
+
+/// Collects the component of `seed`: everything reachable over resources that can bind.
+void FluidNetwork::gather(std::uint32_t seed, Component& component) {
+  component.activities.clear();
+  component.resources.clear();
+  queue_.assign(1, seed);
+  running_[seed].mark = mark_;
+  for (std::size_t head = 0; head < queue_.size(); ++head) {
+    const std::uint32_t activity = queue_[head];
+    component.activities.push_back(activity);
+    for (const Demand& demand : running_[activity].demands) {
+      const auto r = static_cast<std::uint32_t>(demand.resource);
+      ResourceState& state = states_[r];
+      if (!state.can_bind || state.mark == mark_) continue;
+      state.mark = mark_;
+      state.local = static_cast<std::uint32_t>(component.resources.size());
+      component.resources.push_back(r);
+      for (const User& user : state.users) {
+        if (running_[user.activity].mark == mark_) continue;
+        running_[user.activity].mark = mark_;
+        queue_.push_back(user.activity);
+      }
+    }
+  }
+}
+
+void FluidNetwork::solve_component(Component& component) const {
+  MaxMinProblem& problem = component.problem;
+  problem.clear();
+  for (const std::uint32_t r : component.resources) problem.add_resource(table_[r].capacity);
+  for (const std::uint32_t activity : component.activities) {
+    const Running& running = running_[activity];
+    problem.begin_activity(running.weight, running.highest);
+    for (const Demand& demand : running.demands) {
+      const ResourceState& state = states_[index(demand.resource)];
+      if (state.can_bind) problem.add_use(state.local, demand.per_unit);
+    }
+  }
+  problem.solve();
+}
+
+void FluidNetwork::set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource) {
+  Running& running = running_[activity];
+  const bool same_cause = running.cause == cause && (cause != Cause::resource || running.cause_resource == resource);
+  if (!same_cause) {
+    if (now > running.cause_since) {
+      running.charges.push_back({running.cause, running.cause_resource, now - running.cause_since});
+    }
+    running.cause = cause;
+    running.cause_resource = resource;
+    running.cause_since = now;
+  }
+  if (rate == running.rate) return;
+  running.remaining = std::max(0.0, running.remaining - running.rate * to_seconds(now - running.since));
+  running.since = now;
+  for (const Demand& demand : running.demands) {
+    const auto r = static_cast<std::uint32_t>(demand.resource);
+    ResourceState& state = states_[r];
+    state.rate += demand.per_unit * (rate - running.rate);
+    if (!state.rate_touched) {
+      state.rate_touched = true;
+      rate_touched_.push_back(r);
+    }
+  }
+  running.rate = rate;
+  const Duration duration = time_for(running.remaining, rate);
+  running.completion = duration == Duration::max() ? duration : now + duration;
+  ++running.generation;
+  push_finish({running.completion, running.serial, activity, running.generation});
+}
+
+void FluidNetwork::apply(Duration now, const Component& component) {
+  for (std::uint32_t i = 0; i < component.activities.size(); ++i) {
+    const std::uint32_t activity = component.activities[i];
+    const Running& running = running_[activity];
+    double rate = running.highest;
+    Cause cause = running.highest_is_resource ? Cause::resource : running.cap_cause;
+    ResourceId resource = running.highest_is_resource ? running.highest_resource : ResourceId{};
+    if (!component.resources.empty()) {
+      rate = component.problem.rate[i];
+      const std::uint32_t by = component.problem.frozen_by[i];
+      if (by != MaxMinProblem::cap_bound) {
+        cause = Cause::resource;
+        resource = id_at<ResourceId>(component.resources[by]);
+      }
+    }
+    set_rate(now, activity, rate, cause, resource);
+  }
+}
+
+void FluidNetwork::solve(Duration now) {
+  if (!touched_.empty() || !changed_.empty()) {
+    refresh_binding();
+    ++mark_;
+    std::size_t count = 0, size = 0;
+    for (const std::uint32_t seed : seeds_) {
+      if (running_[seed].mark == mark_) continue;
+      if (count == components_.size()) components_.emplace_back();
+      gather(seed, components_[count]);
+      size += components_[count].activities.size();
+      ++count;
+    }
+    const auto solve_one = [this](std::size_t i) {
+      if (!components_[i].resources.empty()) solve_component(components_[i]);
+    };
+    if (options_.executor != nullptr && count > 1 && size >= parallel_grain) {
+      options_.executor->for_each(count, solve_one);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) solve_one(i);
+    }
+    for (std::size_t i = 0; i < count; ++i) apply(now, components_[i]);
+  }
+  publish_rates(now);
+}
+
+/// Peaks and the record of rates, once an instant.
+void FluidNetwork::publish_rates(Duration now) {
+  for (const std::uint32_t r : rate_touched_) {
+    ResourceState& state = states_[r];
+    state.rate_touched = false;
+    if (state.users.empty()) state.rate = 0.0;
+    use_[r].peak = std::max(use_[r].peak, state.rate);
+    if (options_.record_rates) rate_changes_.push_back({now, id_at<ResourceId>(r), state.rate});
+  }
+  rate_touched_.clear();
+}
+
+void FluidNetwork::push_finish(const Finish& finish) {
+  finishes_.push_back(finish);
+  std::push_heap(finishes_.begin(), finishes_.end(), std::greater<>{});
+}
+
+void FluidNetwork::drop_stale() {
+  while (!finishes_.empty()) {
+    const Finish& top = finishes_.front();
+    const Running& running = running_[top.activity];
+    if (running.live && running.generation == top.generation) return;
+    std::pop_heap(finishes_.begin(), finishes_.end(), std::greater<>{});
+    finishes_.pop_back();
+  }
+}
+
+Duration FluidNetwork::next_completion() {
+  drop_stale();
+  return finishes_.empty() ? Duration::max() : finishes_.front().time;
+}
+
+/// Takes a completed activity off its resources.
+void FluidNetwork::detach(Duration now, std::uint32_t activity) {
+  Running& running = running_[activity];
+  for (std::uint32_t d = 0; d < running.demands.size(); ++d) {
+    const Demand& demand = running.demands[d];
+    const auto r = static_cast<std::uint32_t>(demand.resource);
+    ResourceState& state = states_[r];
+    use_[r].moved += running.work * demand.per_unit;
+    state.rate -= demand.per_unit * running.rate;
+    if (!state.rate_touched) {
+      state.rate_touched = true;
+      rate_touched_.push_back(r);
+    }
+    const User last = state.users.back();
+    state.users[running.positions[d]] = last;
+    running_[last.activity].positions[last.demand] = running.positions[d];
+    state.users.pop_back();
+    if (state.users.empty()) use_[r].busy += now - state.busy_since;
+    touch(r);
+  }
+  running.live = false;
+  ++running.generation;
+  free_.push_back(activity);
+}
+
+std::size_t FluidNetwork::complete(Duration now, std::vector<Completed>& out) {
+  std::size_t count = 0;
+  for (drop_stale(); !finishes_.empty() && finishes_.front().time <= now; drop_stale()) {
+    const std::uint32_t activity = finishes_.front().activity;
+    Running& running = running_[activity];
+    if (now > running.cause_since) {
+      running.charges.push_back({running.cause, running.cause_resource, now - running.cause_since});
+    }
+    if (count == out.size()) out.emplace_back();
+    out[count].owner = running.owner;
+    std::swap(out[count].charges, running.charges);
+    ++count;
+    detach(now, activity);
+  }
+  return count;
+}
+
+const std::vector<ResourceUse>& FluidNetwork::use(Duration end) {
+  for (std::size_t r = 0; r < states_.size(); ++r) {
+    if (states_[r].users.empty()) continue;
+    use_[r].busy += end - states_[r].busy_since;
+    states_[r].busy_since = end;
+  }
+  return use_;
+}
+
+}  // namespace takt

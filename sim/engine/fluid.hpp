@@ -1,0 +1,123 @@
+// Running activities and their rates, re-solved where something changed.
+//
+// The set of running activities and the resources that can bind form a bipartite graph; its connected components are
+// independent. A resource cannot bind if the sum of d(a, r) xmax(a) over its activities stays within its capacity, where
+// xmax(a) = min(cap, min over r of C(r) / d(a, r)) is the most that a could ever run at: such a resource joins no
+// component. Two cards' kernels beside one pipelined ring are then often a component of a few activities, or none at
+// all: an activity without a binding resource runs at xmax.
+//
+// All changes of one instant are told first (start, set_cap, completions), then solve() brings every changed component
+// up to date once. Progress is kept lazily: an activity's remaining work is touched only when its rate changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collective/activity.hpp"
+#include "engine/executor.hpp"
+#include "engine/max_min.hpp"
+#include "engine/timeline.hpp"
+#include "topology/resource.hpp"
+
+namespace takt {
+
+enum class RunningId : std::uint32_t {};   ///< an activity while it runs; reused after it has completed
+
+struct FluidOptions {
+  Executor* executor = nullptr;
+  bool prune = true;
+  bool record_rates = false;
+};
+
+class FluidNetwork {
+ public:
+  FluidNetwork(const ResourceTable& resources, FluidOptions options);
+
+  /// Starts an activity. `owner` is handed back by completed(); `cap_cause` is what its time is charged to while its cap
+  /// holds it. The demands are copied.
+  RunningId start(Duration now, double work, double cap, double weight, std::span<const Demand> demands,
+                  std::uint64_t owner, Cause cap_cause);
+  void set_cap(Duration now, RunningId id, double cap, Cause cap_cause);
+
+  /// Re-solves what changed. Call when all changes of the instant are told.
+  void solve(Duration now);
+
+  /// The next instant at which an activity completes; Duration::max() if none.
+  Duration next_completion();
+
+  struct Completed {
+    std::uint64_t owner = 0;
+    std::vector<Charge> charges;   ///< adds up to the time it ran
+  };
+  /// Ends every activity whose completion time is `now`, in the order they were started, and returns their number: the
+  /// first so many entries of `out`, which only grows (its entries keep their memory).
+  std::size_t complete(Duration now, std::vector<Completed>& out);
+
+  const std::vector<ResourceUse>& use(Duration end);  ///< of each resource, up to `end`
+  std::vector<RateChange> take_rate_changes() { return std::move(rate_changes_); }
+
+ private:
+  struct Running {
+    double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0;
+    Duration since{}, completion = Duration::max(), cause_since{};
+    std::uint64_t owner = 0, serial = 0;
+    std::uint32_t generation = 0, mark = 0;
+    Cause cap_cause = Cause::own_speed, cause = Cause::none;
+    ResourceId cause_resource{}, highest_resource{};
+    bool highest_is_resource = false, live = false, changed = false;
+    std::vector<Demand> demands;
+    std::vector<std::uint32_t> positions;   // of its entries in the resources' user lists
+    std::vector<Charge> charges;
+  };
+  struct User {
+    std::uint32_t activity = 0, demand = 0;
+  };
+  struct ResourceState {
+    std::vector<User> users;
+    double rate = 0.0;
+    Duration busy_since{};
+    std::uint32_t mark = 0, local = 0;
+    bool can_bind = false, touched = false, rate_touched = false;
+  };
+  struct Finish {
+    Duration time{};
+    std::uint64_t serial = 0;
+    std::uint32_t activity = 0, generation = 0;
+    bool operator>(const Finish& other) const {
+      return time != other.time ? time > other.time : serial > other.serial;
+    }
+  };
+  struct Component {
+    std::vector<std::uint32_t> activities, resources;
+    MaxMinProblem problem;
+  };
+
+  void touch(std::uint32_t resource);
+  void mark_changed(std::uint32_t activity);
+  void set_highest(Running& running);
+  void refresh_binding();
+  void gather(std::uint32_t seed, Component& component);
+  void solve_component(Component& component) const;
+  void apply(Duration now, const Component& component);
+  void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
+  void detach(Duration now, std::uint32_t activity);
+  void publish_rates(Duration now);
+  void push_finish(const Finish& finish);
+  void drop_stale();
+
+  const ResourceTable& table_;
+  FluidOptions options_;
+  std::vector<Running> running_;
+  std::vector<std::uint32_t> free_;
+  std::vector<ResourceState> states_;
+  std::vector<ResourceUse> use_;
+  std::vector<std::uint32_t> touched_, changed_, rate_touched_, seeds_, queue_;
+  std::vector<Finish> finishes_;            // a heap, soonest first; stale entries carry an old generation
+  std::vector<Component> components_;
+  std::vector<RateChange> rate_changes_;
+  std::uint64_t next_serial_ = 0;
+  std::uint32_t mark_ = 0;
+};
+
+}  // namespace takt
