@@ -39,6 +39,7 @@ struct DeviceSpec {
   Bytes host_memory{};                         ///< for sockets
   std::int64_t cores = 0;                      ///< for sockets
   std::int64_t pcie_lanes = 0;                 ///< for sockets; 0 = not stated
+  Bandwidth nic_speed{};                       ///< for NICs, per direction, all ports; 0 = not stated
   SourcePlace place;
 };
 
@@ -46,7 +47,9 @@ struct DeviceSpec {
 struct LinkSpec {
   std::string from;
   std::string to;
-  LinkType type;                               ///< of links.toml, with what the server file overrides
+  /// Of links.toml, with what the server file overrides. A type of one NVLink ("nvlink4") with `lanes = 6` in the server
+  /// file is six of them: nominal, effective and both_directions are multiplied before other overrides apply.
+  LinkType type;
   bool assumed = false;                        ///< the file says that this link is an assumption
   SourcePlace place;
 };
