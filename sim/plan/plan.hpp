@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct CopyPath {
   std::vector<Demand> demands;
   Duration latency{};
   double cap = std::numeric_limits<double>::infinity();  ///< bytes/s
+  double weight = 1.0;                                   ///< in sharing with other flows
 };
 
 struct RankBinding {
@@ -36,7 +38,7 @@ struct RankBinding {
 struct Communicator {
   std::string name;                              ///< "shard of server 0"
   CommSlot slot{};                               ///< how its members' program calls it
-  std::vector<RankId> members;
+  std::vector<RankId> members;                   ///< ascending
   std::vector<CollectiveId> lowered;             ///< of each call of the slot
 };
 

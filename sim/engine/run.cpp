@@ -1,0 +1,287 @@
+#include "engine/run.hpp"
+
+#include <algorithm>
+
+#include "base/contract.hpp"
+#include "engine/run_owner.hpp"
+
+namespace takt {
+namespace {
+
+/// A flow's owner packs what it belongs to: a kind and two indices.
+enum class OwnerKind : std::uint64_t { segment, copy, part };
+
+constexpr std::uint64_t pack(OwnerKind kind, std::uint32_t a, std::uint32_t b) {
+  return (static_cast<std::uint64_t>(kind) << 62U) | (static_cast<std::uint64_t>(a) << 32U) | b;
+}
+
+}  // namespace
+
+std::uint64_t segment_owner(std::uint32_t rank, std::uint32_t op) { return pack(OwnerKind::segment, rank, op); }
+std::uint64_t copy_owner(std::uint32_t rank, std::uint32_t op) { return pack(OwnerKind::copy, rank, op); }
+std::uint64_t part_owner(std::uint32_t comm, std::uint32_t part) { return pack(OwnerKind::part, comm, part); }
+
+Run::Run(const Plan& plan, const ResourceTable& resources, const EngineOptions& options)
+    : plan_(plan), fluid_(resources, {options.executor, options.prune, options.record_rates}) {
+  for (const Program& program : plan.programs) indices_.emplace_back(program);
+  const std::size_t ranks = plan.ranks.size();
+  ranks_.resize(ranks);
+  comms_.resize(plan.communicators.size());
+  successors_.resize(plan.collectives.size());
+  timeline_.ops.resize(ranks);
+  timeline_.reasons.resize(ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const std::size_t ops = program(r).ops.size();
+    timeline_.ops[r].assign(ops, OpRecord{{}, {}, {}, id_at<RankId>(r)});
+    timeline_.reasons[r].resize(ops);
+    ranks_[r].pending = lookup(r).pending();
+    ranks_[r].ranges.resize(ops);
+    ranks_[r].charges.reserve(2 * ops);
+    unfinished_ += ops;
+  }
+  for (std::uint32_t c = 0; c < comms_.size(); ++c) comms_[c].ops.resize(plan.communicators[c].members.size());
+}
+
+Result<Timeline> Run::play() {
+  begin();
+  play_instant();
+  for (;;) {
+    const Duration timer = timers_.empty() ? Duration::max() : timers_.top().time;
+    const Duration next = std::min(timer, fluid_.next_completion());
+    if (next == Duration::max()) break;
+    now_ = next;
+    const std::size_t count = fluid_.complete(now_, completed_);
+    for (std::size_t i = 0; i < count; ++i) flow_done(completed_[i].owner, completed_[i].charges);
+    while (!timers_.empty() && timers_.top().time == now_) {
+      const Timer due = timers_.top();
+      timers_.pop();
+      ring(due);
+    }
+    play_instant();
+  }
+  if (unfinished_ > 0) return deadlock();
+  timeline_.resources = fluid_.use(timeline_.end);
+  timeline_.rates = fluid_.take_rate_changes();
+  hand_over_charges();
+  return std::move(timeline_);
+}
+
+void Run::begin() {
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    begin_epoch(r, Duration{}, {StartReason::Kind::host, StartReason::no_op});
+    for (std::uint32_t op = 0; op < program(r).ops.size(); ++op) {
+      if (ranks_[r].pending[op] == 0 && !on_host(program(r).ops[op])) issue_or_wait({r, op}, StartReason{});
+    }
+  }
+}
+
+/// Everything that follows at now_ from what has been told, then one solution of the rates.
+void Run::play_instant() {
+  drain();
+  update_speeds();
+  fluid_.solve(now_);
+}
+
+void Run::drain() {
+  do {
+    for (std::size_t i = 0; i < done_.size(); ++i) op_done(done_[i]);
+    done_.clear();
+    hand_out_copy_engines();
+  } while (!done_.empty());
+}
+
+// --- ops ---------------------------------------------------------------------------------------------------------
+
+Duration Run::issue_time(Instance at) const {
+  const ProgramIndex& index = lookup(at.rank);
+  return ranks_[at.rank].epochs[index.epoch(at.op)].start + index.issue_offset(at.op);
+}
+
+/// All that the op waits for is done; the CPU may not have issued it yet.
+void Run::issue_or_wait(Instance at, StartReason reason) {
+  RankState& state = ranks_[at.rank];
+  if (lookup(at.rank).epoch(at.op) >= state.epochs.size()) {
+    state.deferred.push_back(at.op);
+    return;
+  }
+  const Duration issued = issue_time(at);
+  if (issued > now_) {
+    add_timer(issued, TimerKind::op_issued, at.rank, at.op);
+  } else {
+    become_ready(at, reason);
+  }
+}
+
+void Run::become_ready(Instance at, StartReason reason) {
+  OpRecord& span = record(at);
+  span.ready = span.start = now_;
+  timeline_.reasons[at.rank][at.op] = reason;
+  const Work& work = program(at.rank).ops[at.op].work;
+  if (std::holds_alternative<Segment>(work)) {
+    start_segment(at);
+  } else if (std::holds_alternative<Collective>(work)) {
+    reach_collective(at);
+  } else {
+    ranks_[at.rank].waiting_copies.push_back(at.op);
+    copy_ranks_.push_back(at.rank);
+  }
+}
+
+void Run::op_done(Instance at) {
+  RankState& state = ranks_[at.rank];
+  record(at).end = now_;
+  state.pending[at.op] = done_mark;
+  --unfinished_;
+  timeline_.end = std::max(timeline_.end, now_);
+  for (const std::uint32_t next : lookup(at.rank).dependents(at.op)) {
+    if (--state.pending[next] == 0 && !on_host(program(at.rank).ops[next])) {
+      issue_or_wait({at.rank, next}, {StartReason::Kind::op, at.op});
+    }
+  }
+  advance_host(at.rank);
+}
+
+void Run::add_timer(Duration time, TimerKind kind, std::uint32_t rank, std::uint32_t op) {
+  timers_.push({time, rank, op, kind, sequence_++});
+}
+
+void Run::ring(const Timer& timer) {
+  const Instance at{timer.rank, timer.op};
+  switch (timer.kind) {
+    case TimerKind::op_issued:
+      return become_ready(at, ranks_[at.rank].epochs[lookup(at.rank).epoch(at.op)].reason);
+    case TimerKind::op_done: return done_.push_back(at);
+    case TimerKind::copy_starts: return start_copy_flow(at);
+    case TimerKind::collective_starts: return start_parts(timer.rank);
+    case TimerKind::part_starts: return begin_part(timer.rank, timer.op);
+  }
+}
+
+void Run::flow_done(std::uint64_t owner, std::vector<Charge>& charges) {
+  const auto a = static_cast<std::uint32_t>((owner >> 32U) & 0x3fffffffU);
+  const auto b = static_cast<std::uint32_t>(owner & 0xffffffffU);
+  switch (static_cast<OwnerKind>(owner >> 62U)) {
+    case OwnerKind::segment: return segment_flow_done({a, b}, charges);
+    case OwnerKind::copy: return copy_done({a, b}, charges);
+    case OwnerKind::part: return part_done(a, b, charges);
+  }
+}
+
+/// Writes what an op's time was charged to: `first` (without empty entries), then `then`.
+void Run::charge(Instance at, std::initializer_list<Charge> first, const std::vector<Charge>& then) {
+  RankState& state = ranks_[at.rank];
+  ChargeRange& range = state.ranges[at.op];
+  if (range.count == 0) range.first = static_cast<std::uint32_t>(state.charges.size());
+  const auto add = [&](const Charge& entry) {
+    if (entry.time == Duration{}) return;
+    state.charges.push_back(entry);
+    ++range.count;
+  };
+  for (const Charge& entry : first) add(entry);
+  for (const Charge& entry : then) add(entry);
+}
+
+void Run::hand_over_charges() {
+  timeline_.charges.resize(ranks_.size());
+  timeline_.charge_offsets.resize(ranks_.size());
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const RankState& state = ranks_[r];
+    auto& list = timeline_.charges[r];
+    auto& offsets = timeline_.charge_offsets[r];
+    list.reserve(state.charges.size());
+    offsets.reserve(state.ranges.size() + 1);
+    for (const ChargeRange& range : state.ranges) {
+      offsets.push_back(static_cast<std::uint32_t>(list.size()));
+      for (std::uint32_t i = 0; i < range.count; ++i) list.push_back(state.charges[range.first + i]);
+    }
+    offsets.push_back(static_cast<std::uint32_t>(list.size()));
+  }
+}
+
+// --- the CPU -----------------------------------------------------------------------------------------------------
+
+/// The CPU starts to issue the ops of its next epoch at `start`, which may lie ahead of now_.
+void Run::begin_epoch(std::uint32_t rank, Duration start, StartReason reason) {
+  RankState& state = ranks_[rank];
+  const ProgramIndex& index = lookup(rank);
+  const auto epoch = static_cast<std::uint32_t>(state.epochs.size());
+  state.epochs.push_back({start, reason});
+  while (state.next_host_work < index.host_work().size()) {
+    const std::uint32_t op = index.host_work()[state.next_host_work];
+    if (index.epoch(op) != epoch) break;
+    ++state.next_host_work;
+    OpRecord& span = timeline_.ops[rank][op];
+    span.ready = span.start = issue_time({rank, op});
+    timeline_.reasons[rank][op] = reason;
+    add_timer(span.start + std::get<HostWork>(program(rank).ops[op].work).time, TimerKind::op_done, rank, op);
+  }
+  std::vector<std::uint32_t> deferred;
+  deferred.swap(state.deferred);
+  for (const std::uint32_t op : deferred) issue_or_wait({rank, op}, reason);
+}
+
+/// Lets the CPU pass every HostWait whose op is done.
+void Run::advance_host(std::uint32_t rank) {
+  RankState& state = ranks_[rank];
+  const ProgramIndex& index = lookup(rank);
+  while (state.epochs.size() < index.epochs().size()) {
+    const HostEpoch& epoch = index.epochs()[state.epochs.size() - 1];
+    const auto target = static_cast<std::uint32_t>(std::get<HostWait>(program(rank).ops[epoch.wait_op].work).op);
+    if (state.pending[target] != done_mark) return;
+    const Duration reached = state.epochs.back().start + epoch.length;
+    const Duration released = timeline_.ops[rank][target].end;
+    StartReason reason = state.epochs.back().reason;
+    if (released > reached) reason = {StartReason::Kind::host, target};
+    OpRecord& span = timeline_.ops[rank][epoch.wait_op];
+    span.ready = span.start = reached;
+    span.end = std::max(reached, released);
+    timeline_.reasons[rank][epoch.wait_op] = reason;
+    state.pending[epoch.wait_op] = done_mark;
+    --unfinished_;
+    timeline_.end = std::max(timeline_.end, span.end);
+    begin_epoch(rank, span.end, reason);
+  }
+}
+
+// --- deadlock ----------------------------------------------------------------------------------------------------
+
+std::string Run::describe(Instance at) const {
+  const Program& text = program(at.rank);
+  const Op& op = text.ops[at.op];
+  std::string name = plan_.ranks[at.rank].name + ": " + (op.label < text.labels.size() ? text.labels[op.label] : "op");
+  if (op.unit != no_unit) name += " of unit " + std::to_string(op.unit);
+  return name + " (op " + std::to_string(at.op) + ")";
+}
+
+/// Names the first op of each rank that cannot go on, with what it waits for.
+Diagnostic Run::deadlock() const {
+  constexpr std::size_t most = 8;
+  std::string waiting;
+  std::size_t named = 0;
+  for (std::uint32_t r = 0; r < ranks_.size() && named < most; ++r) {
+    const Program& text = program(r);
+    for (std::uint32_t op = 0; op < text.ops.size(); ++op) {
+      if (ranks_[r].pending[op] == done_mark) continue;
+      waiting += "\n  " + describe({r, op});
+      if (const auto* collective = std::get_if<Collective>(&text.ops[op].work);
+          collective != nullptr && ranks_[r].pending[op] == 0) {
+        const CommunicatorId comm = plan_.ranks[r].communicators[index(collective->comm)];
+        waiting += " waits for " +
+                   std::to_string(plan_.communicators[index(comm)].members.size() - comms_[index(comm)].arrived) +
+                   " other members of '" + plan_.communicators[index(comm)].name + "'";
+      } else if (const auto* wait = std::get_if<HostWait>(&text.ops[op].work)) {
+        waiting += " waits for " + describe({r, static_cast<std::uint32_t>(wait->op)});
+      }
+      ++named;
+      break;
+    }
+  }
+  return {Severity::error, {}, "the simulated step cannot go on: " + std::to_string(unfinished_) +
+                                   " ops are unfinished and nothing runs" + waiting, ""};
+}
+
+Result<Timeline> simulate(const Plan& plan, const ResourceTable& resources, const EngineOptions& options) {
+  return Run(plan, resources, options).play();
+}
+
+}  // namespace takt

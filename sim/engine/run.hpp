@@ -1,0 +1,152 @@
+// Plays programs: streams, events, the CPU's issue order, communicators, SM reservations, copy engines.
+//
+// The loop: take the next instant at which an activity completes or a timer rings; tell everything that happens at that
+// instant, including what starts because of it; hand out copy engines in program order; solve the rates once; repeat.
+// Everything is ordered by (time, rank, op); nothing depends on the order in which events of one instant arrived.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/fluid.hpp"
+#include "engine/program_index.hpp"
+#include "engine/simulate.hpp"
+
+namespace takt {
+
+class Run {
+ public:
+  Run(const Plan& plan, const ResourceTable& resources, const EngineOptions& options);
+
+  Result<Timeline> play();
+
+ private:
+  /// An op of a rank.
+  struct Instance {
+    std::uint32_t rank = 0, op = 0;
+    bool operator==(const Instance&) const = default;
+  };
+  enum class TimerKind : std::uint8_t { op_issued, op_done, copy_starts, collective_starts, part_starts };
+  struct Timer {
+    Duration time{};
+    std::uint32_t rank = 0;     // or communicator
+    std::uint32_t op = 0;       // or part of the collective
+    TimerKind kind = TimerKind::op_issued;
+    std::uint64_t sequence = 0;
+    bool operator>(const Timer& other) const {
+      if (time != other.time) return time > other.time;
+      if (rank != other.rank) return rank > other.rank;
+      if (op != other.op) return op > other.op;
+      return sequence > other.sequence;
+    }
+  };
+  /// An epoch of a rank's CPU that has begun.
+  struct Epoch {
+    Duration start{};
+    StartReason reason;                      // what the CPU last had to wait for
+  };
+  struct ChargeRange {
+    std::uint32_t first = 0, count = 0;
+  };
+  struct RankState {
+    std::vector<std::uint32_t> pending;
+    std::vector<Epoch> epochs;               // begun so far; the last is the one the CPU is in
+    std::vector<std::uint32_t> deferred;     // ready but for the CPU, which is in an earlier epoch
+    std::size_t next_host_work = 0;
+    std::int64_t held_ctas = 0;
+    std::vector<std::pair<std::uint32_t, RunningId>> kernels;   // running segments
+    std::int64_t busy_copy_engines = 0;
+    std::uint32_t last_copy = StartReason::no_op;               // the copy that freed an engine last
+    std::vector<std::uint32_t> waiting_copies;
+    std::vector<Charge> charges;             // in the order in which ops ended
+    std::vector<ChargeRange> ranges;         // of each op in `charges`
+  };
+  /// One activity of a collective that runs.
+  struct Part {
+    std::uint32_t open = 0;                  // activities that must be done before
+    std::uint32_t released_by = StartReason::no_op;
+    Duration released{};
+    std::vector<Charge> charges;
+  };
+  struct CommState {
+    std::uint32_t arrived = 0;
+    std::uint32_t call = 0;                  // the running or next call number
+    std::uint32_t collective = 0;            // in Plan::collectives, while one runs
+    std::vector<std::uint32_t> ops;          // the op of each member of the running call
+    std::uint32_t last_member = 0;           // position in members
+    Duration start{};
+    std::uint32_t open_parts = 0, last_part = 0;
+    std::vector<Part> parts;
+  };
+
+  const Program& program(std::uint32_t rank) const { return plan_.programs[index(plan_.ranks[rank].role)]; }
+  const ProgramIndex& lookup(std::uint32_t rank) const { return indices_[index(plan_.ranks[rank].role)]; }
+  OpRecord& record(Instance at) { return timeline_.ops[at.rank][at.op]; }
+
+  void begin();
+  void drain();
+  void play_instant();
+
+  // Ops (run.cpp)
+  Duration issue_time(Instance at) const;
+  void issue_or_wait(Instance at, StartReason reason);
+  void become_ready(Instance at, StartReason reason);
+  void op_done(Instance at);
+  void ring(const Timer& timer);
+  void flow_done(std::uint64_t owner, std::vector<Charge>& charges);
+  void add_timer(Duration time, TimerKind kind, std::uint32_t rank, std::uint32_t op);
+  void charge(Instance at, std::initializer_list<Charge> first, const std::vector<Charge>& then);
+
+  // The CPU (run.cpp)
+  void begin_epoch(std::uint32_t rank, Duration start, StartReason reason);
+  void advance_host(std::uint32_t rank);
+
+  // Kernels and copies (run_card.cpp)
+  void start_segment(Instance at);
+  void segment_flow_done(Instance at, const std::vector<Charge>& charges);
+  void hand_out_copy_engines();
+  void start_copy_flow(Instance at);
+  void copy_done(Instance at, const std::vector<Charge>& charges);
+  double kernel_speed(std::uint32_t rank) const;
+  void mark_speed(std::uint32_t rank);
+  void update_speeds();
+
+  // Collectives (run_collective.cpp)
+  const LoweredCollective& lowered(std::uint32_t comm) const;
+  void reach_collective(Instance at);
+  void start_collective(std::uint32_t comm);
+  void start_parts(std::uint32_t comm);
+  void release_part(std::uint32_t comm, std::uint32_t part);
+  void begin_part(std::uint32_t comm, std::uint32_t part);
+  void part_done(std::uint32_t comm, std::uint32_t part, const std::vector<Charge>& charges);
+  void collective_done(std::uint32_t comm);
+  const std::vector<std::vector<std::uint32_t>>& successors(std::uint32_t collective);
+
+  Diagnostic deadlock() const;
+  std::string describe(Instance at) const;
+  void hand_over_charges();
+
+  static constexpr std::uint32_t done_mark = 0xffffffff;   // in RankState::pending
+
+  const Plan& plan_;
+  FluidNetwork fluid_;
+  std::vector<ProgramIndex> indices_;
+  std::vector<RankState> ranks_;
+  std::vector<CommState> comms_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> successors_;   // [collective][activity], built when first used
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  std::vector<Instance> done_;                // ops that ended at now_, to be told to their dependents
+  std::vector<std::uint32_t> speed_changed_;  // ranks whose kernels got a new speed at now_
+  std::vector<std::uint32_t> copy_ranks_;     // ranks with copies that wait for an engine, or a freed engine
+  std::vector<FluidNetwork::Completed> completed_;
+  Duration now_{};
+  std::uint64_t sequence_ = 0;
+  std::size_t unfinished_ = 0;
+  Timeline timeline_;
+};
+
+}  // namespace takt

@@ -1,0 +1,124 @@
+// What happens on one card: kernels that share its SMs, copies that share its copy engines.
+#include <algorithm>
+
+#include "base/contract.hpp"
+#include "engine/run.hpp"
+#include "engine/run_owner.hpp"
+
+namespace takt {
+
+/// How fast each kernel of the rank may run now, as a fraction of its stand-alone speed: the SMs that collectives leave,
+/// shared equally by the kernels that run at once.
+double Run::kernel_speed(std::uint32_t rank) const {
+  const RankState& state = ranks_[rank];
+  const auto kernels = static_cast<double>(std::max<std::size_t>(1, state.kernels.size()));
+  double speed = 1.0;
+  if (plan_.sm_contention.enabled && state.held_ctas > 0) {
+    const auto sms = static_cast<double>(plan_.ranks[rank].sm_count);
+    const auto held = static_cast<double>(state.held_ctas);
+    const double q = state.held_ctas > plan_.sm_contention.free_ctas ? plan_.sm_contention.q : 1.0;
+    speed = std::max(1.0, sms - held) / (sms * q);   // some kernel always finds a place
+  }
+  return speed / kernels;
+}
+
+void Run::mark_speed(std::uint32_t rank) { speed_changed_.push_back(rank); }
+
+void Run::update_speeds() {
+  std::sort(speed_changed_.begin(), speed_changed_.end());
+  speed_changed_.erase(std::unique(speed_changed_.begin(), speed_changed_.end()), speed_changed_.end());
+  for (const std::uint32_t rank : speed_changed_) {
+    const double speed = kernel_speed(rank);
+    for (const auto& [op, running] : ranks_[rank].kernels) {
+      fluid_.set_cap(now_, running, speed, speed < 1.0 ? Cause::sms : Cause::own_speed);
+    }
+  }
+  speed_changed_.clear();
+}
+
+void Run::start_segment(Instance at) {
+  const Segment& segment = std::get<Segment>(program(at.rank).ops[at.op].work);
+  const RankBinding& rank = plan_.ranks[at.rank];
+  const double seconds = to_seconds(segment.time) / rank.speed;
+  if (!(seconds > 0.0)) return segment_flow_done(at, {});
+  // Work in seconds of stand-alone time; memory demand B / T0 a second; weight T0 / B, so that phi is bytes/s.
+  const Demand memory{rank.memory, segment.memory_bytes / seconds};
+  const bool uses_memory = segment.memory_bytes > 0.0;
+  const RunningId running =
+      fluid_.start(now_, seconds, kernel_speed(at.rank), uses_memory ? 1.0 / memory.per_unit : 1.0,
+                   std::span(&memory, uses_memory ? 1U : 0U), segment_owner(at.rank, at.op), Cause::own_speed);
+  ranks_[at.rank].kernels.emplace_back(at.op, running);
+  mark_speed(at.rank);
+}
+
+/// The kernels have run as fast as the card let them; the CPU may still owe some launches.
+void Run::segment_flow_done(Instance at, const std::vector<Charge>& charges) {
+  auto& kernels = ranks_[at.rank].kernels;
+  const auto own = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.first == at.op; });
+  if (own != kernels.end()) {
+    kernels.erase(own);
+    mark_speed(at.rank);
+  }
+  const Segment& segment = std::get<Segment>(program(at.rank).ops[at.op].work);
+  const Duration earliest = issue_time(at) + segment.issue_bound;
+  charge(at, {}, charges);
+  if (earliest > now_) {
+    charge(at, {{Cause::host, {}, earliest - now_}}, {});
+    add_timer(earliest, TimerKind::op_done, at.rank, at.op);
+  } else {
+    done_.push_back(at);
+  }
+}
+
+/// Gives free copy engines to waiting copies, in program order.
+void Run::hand_out_copy_engines() {
+  std::sort(copy_ranks_.begin(), copy_ranks_.end());
+  copy_ranks_.erase(std::unique(copy_ranks_.begin(), copy_ranks_.end()), copy_ranks_.end());
+  for (const std::uint32_t rank : copy_ranks_) {
+    RankState& state = ranks_[rank];
+    std::sort(state.waiting_copies.begin(), state.waiting_copies.end());
+    const std::int64_t free_engines = plan_.ranks[rank].copy_engines - state.busy_copy_engines;
+    const auto count = std::min(state.waiting_copies.size(),
+                                static_cast<std::size_t>(std::max<std::int64_t>(0, free_engines)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Instance at{rank, state.waiting_copies[i]};
+      const Copy& copy = std::get<Copy>(program(rank).ops[at.op].work);
+      const CopyPath& path = plan_.ranks[rank].paths[copy.path];
+      ++state.busy_copy_engines;
+      OpRecord& span = record(at);
+      if (span.ready < now_) {   // it waited for an engine: the copy that freed it is what it waited for
+        timeline_.reasons[rank][at.op] = {StartReason::Kind::op, state.last_copy};
+        span.ready = now_;
+      }
+      span.start = now_;
+      charge(at, {{Cause::latency, {}, path.latency}}, {});
+      if (path.latency > Duration{}) {
+        add_timer(now_ + path.latency, TimerKind::copy_starts, rank, at.op);
+      } else {
+        start_copy_flow(at);
+      }
+    }
+    state.waiting_copies.erase(state.waiting_copies.begin(),
+                               state.waiting_copies.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  copy_ranks_.clear();
+}
+
+void Run::start_copy_flow(Instance at) {
+  const Copy& copy = std::get<Copy>(program(at.rank).ops[at.op].work);
+  const CopyPath& path = plan_.ranks[at.rank].paths[copy.path];
+  if (copy.bytes.count() <= 0) return copy_done(at, {});
+  fluid_.start(now_, static_cast<double>(copy.bytes.count()), path.cap, path.weight, path.demands,
+               copy_owner(at.rank, at.op), Cause::own_speed);
+}
+
+void Run::copy_done(Instance at, const std::vector<Charge>& charges) {
+  RankState& state = ranks_[at.rank];
+  --state.busy_copy_engines;
+  state.last_copy = at.op;
+  copy_ranks_.push_back(at.rank);
+  charge(at, {}, charges);
+  done_.push_back(at);
+}
+
+}  // namespace takt
