@@ -33,13 +33,17 @@ Library to_library(const Json& json) {
 
 Json from_library(const Library& library) {
   switch (library.type()) {
-    case Library::value_t::boolean: return library.get<bool>();
-    case Library::value_t::number_integer: return library.get<std::int64_t>();
+    case Library::value_t::boolean:
+      return library.get<bool>();
+    case Library::value_t::number_integer:
+      return library.get<std::int64_t>();
     case Library::value_t::number_unsigned:
       if (library.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) return library.get<double>();
       return library.get<std::int64_t>();
-    case Library::value_t::number_float: return library.get<double>();
-    case Library::value_t::string: return library.get<std::string>();
+    case Library::value_t::number_float:
+      return library.get<double>();
+    case Library::value_t::string:
+      return library.get<std::string>();
     case Library::value_t::array: {
       Json::Array array;
       for (const Library& element : library) array.push_back(from_library(element));
@@ -50,7 +54,8 @@ Json from_library(const Library& library) {
       for (const auto& [key, value] : library.items()) object.push_back({key, from_library(value)});
       return object;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -79,9 +84,13 @@ const Json* Json::find(const std::string& key) const {
   return nullptr;
 }
 
-bool operator==(const Json& a, const Json& b) { return a.value == b.value; }
+bool operator==(const Json& a, const Json& b) {
+  return a.value == b.value;
+}
 
-bool operator==(const JsonMember& a, const JsonMember& b) { return a.key == b.key && a.value == b.value; }
+bool operator==(const JsonMember& a, const JsonMember& b) {
+  return a.key == b.key && a.value == b.value;
+}
 
 std::string write_json(const Json& json, JsonLayout layout) {
   constexpr auto on_bad_utf8 = Library::error_handler_t::replace;

@@ -1,13 +1,13 @@
 // JSON, both ways: results that Takt writes and files of other programs that it reads. The one JSON of the project.
 #pragma once
 
+#include "config/source.hpp"
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "config/source.hpp"
 
 namespace takt {
 
@@ -23,14 +23,14 @@ struct Json {
 
   Json() = default;
   // Implicit, so that {"key", 3.0} reads well.
-  Json(bool content) : value(content) {}                                         // NOLINT
-  Json(int content) : value(static_cast<std::int64_t>(content)) {}               // NOLINT
-  Json(std::int64_t content) : value(content) {}                                 // NOLINT
-  Json(double content) : value(content) {}                                       // NOLINT
-  Json(const char* content) : value(std::string(content)) {}                     // NOLINT
-  Json(std::string content) : value(std::move(content)) {}                       // NOLINT
-  Json(Array content) : value(std::move(content)) {}                             // NOLINT
-  Json(Object content);                                                          // NOLINT
+  Json(bool content) : value(content) {}                            // NOLINT
+  Json(int content) : value(static_cast<std::int64_t>(content)) {}  // NOLINT
+  Json(std::int64_t content) : value(content) {}                    // NOLINT
+  Json(double content) : value(content) {}                          // NOLINT
+  Json(const char* content) : value(std::string(content)) {}        // NOLINT
+  Json(std::string content) : value(std::move(content)) {}          // NOLINT
+  Json(Array content) : value(std::move(content)) {}                // NOLINT
+  Json(Object content);                                             // NOLINT
 
   /// The member `key` of an object, or null if this is no object or has no such member.
   const Json* find(const std::string& key) const;

@@ -1,10 +1,9 @@
 #include "report/format.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <span>
 
 namespace takt {
@@ -15,7 +14,8 @@ struct UnitName {
   const char* name;
 };
 
-/// Number of decimals with which `value` shows `digits` significant digits once it is rounded (9.996 is 10.0, not 10.00).
+/// Number of decimals with which `value` shows `digits` significant digits once it is rounded (9.996 is 10.0,
+/// not 10.00).
 int decimals_for(double value, int digits) {
   const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
@@ -32,8 +32,7 @@ std::string format_in(double value, std::span<const UnitName> units, int digits)
   return format_number(value / chosen->size, digits) + ' ' + chosen->name;
 }
 
-constexpr std::array<UnitName, 5> time_units = {
-    {{1.0, "ps"}, {1e3, "ns"}, {1e6, "us"}, {1e9, "ms"}, {1e12, "s"}}};
+constexpr std::array<UnitName, 5> time_units = {{{1.0, "ps"}, {1e3, "ns"}, {1e6, "us"}, {1e9, "ms"}, {1e12, "s"}}};
 constexpr std::array<UnitName, 5> size_units = {{{1.0, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
 constexpr std::array<UnitName, 5> bandwidth_units = {
     {{1.0, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}}};
@@ -60,7 +59,9 @@ std::string format_bandwidth(Bandwidth bandwidth, int digits) {
   return format_in(bandwidth.count(), std::span(bandwidth_units).first(bandwidth_units_used), digits);
 }
 
-std::string format_share(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+std::string format_share(double share) {
+  return fmt::format("{:.1f} %", 100.0 * share);
+}
 
 std::string format_count(std::int64_t count) {
   std::string digits = std::to_string(count);

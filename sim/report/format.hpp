@@ -1,10 +1,10 @@
 // How quantities read in tables: the one place that rounds. Files for programs (JSON, CSV) are not rounded.
 #pragma once
 
+#include "base/units.hpp"
+
 #include <cstdint>
 #include <string>
-
-#include "base/units.hpp"
 
 namespace takt {
 

@@ -1,9 +1,9 @@
 #include "report/table.hpp"
 
+#include "base/contract.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "base/contract.hpp"
 
 namespace takt {
 namespace {
@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t column_gap = 2;
 
 /// Whether a byte continues a UTF-8 code point.
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
 
 std::string pad(const std::string& cell, std::size_t width, Align align) {
   const std::string space(width - std::min(width, display_width(cell)), ' ');
@@ -42,7 +44,9 @@ void Table::row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void Table::rule() { rows_.emplace_back(); }
+void Table::rule() {
+  rows_.emplace_back();
+}
 
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;

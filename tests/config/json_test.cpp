@@ -1,8 +1,8 @@
 #include "config/json.hpp"
 
-#include <limits>
-
 #include "catch.hpp"
+
+#include <limits>
 
 using namespace takt;
 

@@ -1,8 +1,8 @@
 #include "report/format.hpp"
 
-#include <limits>
-
 #include "catch.hpp"
+
+#include <limits>
 
 using namespace takt;
 
