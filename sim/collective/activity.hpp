@@ -24,6 +24,7 @@ struct Activity {
   double work = 0.0;                                    ///< bytes of a flow, of one ring edge, ...; not negative
   double cap = std::numeric_limits<double>::infinity(); ///< highest rate, work units a second
   double weight = 1.0;
+  double payload = 1.0;                                 ///< share of the work that is data: what reports count as moved
   Duration latency{};                                   ///< waits this long before it uses any resource
   std::vector<Demand> demands;                          ///< at most one entry a resource
   std::vector<std::uint32_t> after;                     ///< activities of the same collective that must be done first

@@ -58,9 +58,8 @@ void FluidNetwork::set_highest(Running& running) {
   }
 }
 
-RunningId FluidNetwork::start(Duration now, double work, double cap, double weight, std::span<const Demand> demands,
-                              std::uint64_t owner, Cause cap_cause) {
-  expects(work > 0.0 && cap > 0.0 && weight > 0.0, "an activity needs positive work, cap and weight");
+RunningId FluidNetwork::start(Duration now, const Flow& flow) {
+  expects(flow.work > 0.0 && flow.cap > 0.0 && flow.weight > 0.0, "an activity needs positive work, cap and weight");
   std::uint32_t slot = 0;
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(running_.size());
@@ -70,25 +69,26 @@ RunningId FluidNetwork::start(Duration now, double work, double cap, double weig
     free_.pop_back();
   }
   Running& running = running_[slot];
-  running.work = running.remaining = work;
+  running.work = running.remaining = flow.work;
   running.rate = 0.0;
-  running.cap = cap;
-  running.weight = weight;
+  running.cap = flow.cap;
+  running.weight = flow.weight;
+  running.payload = flow.payload;
   running.since = running.cause_since = now;
   running.completion = Duration::max();
-  running.owner = owner;
+  running.owner = flow.owner;
   running.serial = next_serial_++;
-  running.cap_cause = cap_cause;
+  running.cap_cause = Cause::own_speed;
   running.cause = Cause::none;
   running.live = true;
   running.changed = false;
-  running.demands.assign(demands.begin(), demands.end());
-  running.positions.resize(demands.size());
+  running.demands.assign(flow.demands.begin(), flow.demands.end());
+  running.positions.resize(flow.demands.size());
   running.charges.clear();
   set_highest(running);
   expects(std::isfinite(running.highest), "an activity without a cap needs a resource");
-  for (std::uint32_t d = 0; d < demands.size(); ++d) {
-    const auto resource = static_cast<std::uint32_t>(demands[d].resource);
+  for (std::uint32_t d = 0; d < flow.demands.size(); ++d) {
+    const auto resource = static_cast<std::uint32_t>(flow.demands[d].resource);
     ResourceState& state = states_[resource];
     if (state.users.empty()) state.busy_since = now;
     running.positions[d] = static_cast<std::uint32_t>(state.users.size());
@@ -289,7 +289,7 @@ void FluidNetwork::detach(Duration now, std::uint32_t activity) {
     const Demand& demand = running.demands[d];
     const auto r = static_cast<std::uint32_t>(demand.resource);
     ResourceState& state = states_[r];
-    use_[r].moved += running.work * demand.per_unit;
+    use_[r].moved += running.work * running.payload * demand.per_unit;
     state.rate -= demand.per_unit * running.rate;
     if (!state.rate_touched) {
       state.rate_touched = true;

@@ -34,10 +34,15 @@ class FluidNetwork {
  public:
   FluidNetwork(const ResourceTable& resources, FluidOptions options);
 
-  /// Starts an activity. `owner` is handed back by completed(); `cap_cause` is what its time is charged to while its cap
-  /// holds it. The demands are copied.
-  RunningId start(Duration now, double work, double cap, double weight, std::span<const Demand> demands,
-                  std::uint64_t owner, Cause cap_cause);
+  /// What runs: see Activity. `owner` is handed back by complete().
+  struct Flow {
+    double work = 0.0, cap = 0.0, weight = 1.0, payload = 1.0;
+    std::span<const Demand> demands;
+    std::uint64_t owner = 0;
+  };
+  /// Starts an activity. The demands are copied. While its cap holds it, its time is charged to Cause::own_speed, until
+  /// set_cap says otherwise.
+  RunningId start(Duration now, const Flow& flow);
   void set_cap(Duration now, RunningId id, double cap, Cause cap_cause);
 
   /// Re-solves what changed. Call when all changes of the instant are told.
@@ -59,7 +64,8 @@ class FluidNetwork {
 
  private:
   struct Running {
-    double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0;
+    double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0,
+           payload = 1.0;
     Duration since{}, completion = Duration::max(), cause_since{};
     std::uint64_t owner = 0, serial = 0;
     std::uint32_t generation = 0, mark = 0;

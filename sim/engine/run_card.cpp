@@ -44,9 +44,11 @@ void Run::start_segment(Instance at) {
   // Work in seconds of stand-alone time; memory demand B / T0 a second; weight T0 / B, so that phi is bytes/s.
   const Demand memory{rank.memory, segment.memory_bytes / seconds};
   const bool uses_memory = segment.memory_bytes > 0.0;
-  const RunningId running =
-      fluid_.start(now_, seconds, kernel_speed(at.rank), uses_memory ? 1.0 / memory.per_unit : 1.0,
-                   std::span(&memory, uses_memory ? 1U : 0U), segment_owner(at.rank, at.op), Cause::own_speed);
+  const RunningId running = fluid_.start(now_, {.work = seconds,
+                                                .cap = kernel_speed(at.rank),
+                                                .weight = uses_memory ? 1.0 / memory.per_unit : 1.0,
+                                                .demands = std::span(&memory, uses_memory ? 1U : 0U),
+                                                .owner = segment_owner(at.rank, at.op)});
   ranks_[at.rank].kernels.emplace_back(at.op, running);
   mark_speed(at.rank);
 }
@@ -108,8 +110,11 @@ void Run::start_copy_flow(Instance at) {
   const Copy& copy = std::get<Copy>(program(at.rank).ops[at.op].work);
   const CopyPath& path = plan_.ranks[at.rank].paths[copy.path];
   if (copy.bytes.count() <= 0) return copy_done(at, {});
-  fluid_.start(now_, static_cast<double>(copy.bytes.count()), path.cap, path.weight, path.demands,
-               copy_owner(at.rank, at.op), Cause::own_speed);
+  fluid_.start(now_, {.work = static_cast<double>(copy.bytes.count()),
+                      .cap = path.cap,
+                      .weight = path.weight,
+                      .demands = path.demands,
+                      .owner = copy_owner(at.rank, at.op)});
 }
 
 void Run::copy_done(Instance at, const std::vector<Charge>& charges) {

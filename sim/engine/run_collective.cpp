@@ -76,8 +76,12 @@ void Run::release_part(std::uint32_t comm, std::uint32_t part) {
 void Run::begin_part(std::uint32_t comm, std::uint32_t part) {
   const Activity& activity = lowered(comm).activities[part];
   if (!(activity.work > 0.0)) return part_done(comm, part, {});
-  fluid_.start(now_, activity.work, activity.cap, activity.weight, activity.demands, part_owner(comm, part),
-               Cause::own_speed);
+  fluid_.start(now_, {.work = activity.work,
+                      .cap = activity.cap,
+                      .weight = activity.weight,
+                      .payload = activity.payload,
+                      .demands = activity.demands,
+                      .owner = part_owner(comm, part)});
 }
 
 const std::vector<std::vector<std::uint32_t>>& Run::successors(std::uint32_t collective) {
