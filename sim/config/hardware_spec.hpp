@@ -43,7 +43,8 @@ struct DeviceSpec {
   SourcePlace place;
 };
 
-/// One link as a server file states it. Both directions have the given capacities.
+/// One link as a server file states it. Both directions have the given capacities. A link from a card to an NVSwitch
+/// states ONE NVLink (lanes = 1) or nothing (nominal 0); the card's number of NVLinks multiplies it.
 struct LinkSpec {
   std::string from;
   std::string to;
@@ -57,6 +58,8 @@ struct LinkSpec {
 /// A full mesh of NVLinks between the cards of a bridge: each pair gets links-per-card / (cards - 1) of them.
 struct BridgeSpec {
   std::vector<std::string> cards;
+  /// ONE NVLink of the bridge (key `type`, e.g. "nvlink4"; lanes = 1); unset: the card's nominal rate and no latency.
+  std::optional<LinkType> link;
   std::string source;
   SourcePlace place;
 };

@@ -1,0 +1,121 @@
+// Transports, as NCCL chooses them (semantics N10 to N14):
+// - NVLink, or a PCIe path no worse than the level: the sender writes into the receiver's memory.
+// - Else through host memory on the receiver's side: sender -> memory -> receiver, both legs at once, so that the
+//   transfer crosses the links of both and writes and reads the memory.
+// - Between servers through the NIC nearest to each card. A NIC farther than PXB, or a card without PCIe peer-to-peer,
+//   goes through host memory on the way to the NIC (N14).
+// Two states of a server change the ways: a translating IOMMU forbids PCIe peer-to-peer altogether, and ACS sends the
+// traffic of two cards under one switch up to the root port and back.
+#include "topology/card_route.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "topology/path_type.hpp"
+#include "topology/search.hpp"
+
+namespace takt {
+namespace {
+
+bool writes_to_peers(const Topology::Parts& parts, const CardInstance& card) {
+  const PeerToPeerSpec& state = parts.server.peer_to_peer;
+  return state.enabled && !state.iommu && parts.card_specs.at(card.spec).pcie_peer_to_peer;
+}
+
+std::optional<Route> inside_server(const Topology::Parts& parts, VertexId from, VertexId to) {
+  std::optional<FoundRoute> found = find_route(*parts.graph, from, to, Reach::server);
+  if (!found) return std::nullopt;
+  return std::move(found->route);
+}
+
+std::optional<Route> via(const Topology::Parts& parts, VertexId from, VertexId middle, VertexId to) {
+  const std::optional<Route> first = inside_server(parts, from, middle);
+  const std::optional<Route> second = inside_server(parts, middle, to);
+  if (!first || !second) return std::nullopt;
+  return join_routes(*first, *second);
+}
+
+CardRoute made_of(Transport transport, PathType type, std::optional<Route> route, std::pair<VertexId, VertexId> ends) {
+  if (route) return {transport, type, *std::move(route)};
+  return {transport, PathType::disconnected, Route{ends.first, ends.second, {}, Duration{}}};
+}
+
+/// The socket through which ACS sends what two cards under one switch exchange.
+std::optional<VertexId> root_of(const Topology::Parts& parts, VertexId card) {
+  const Graph& graph = *parts.graph;
+  std::optional<VertexId> root;
+  std::size_t fewest = 0;
+  for (Vertex vertex = 0; vertex < boost::num_vertices(graph); ++vertex) {
+    const bool candidate = graph[vertex].kind == DeviceKind::socket && graph[vertex].socket == graph[index(card)].socket;
+    if (!candidate) continue;
+    const std::optional<Route> route = inside_server(parts, card, id_at<VertexId>(vertex));
+    if (!route || (root && route->links.size() >= fewest)) continue;
+    root = id_at<VertexId>(vertex);
+    fewest = route->links.size();
+  }
+  return root;
+}
+
+CardRoute within_server(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
+  const std::pair ends(from.vertex, to.vertex);
+  std::optional<FoundRoute> found = find_route(*parts.graph, from.vertex, to.vertex, Reach::server);
+  if (!found) return made_of(Transport::peer_to_peer, PathType::disconnected, std::nullopt, ends);
+  const PathType type = found->type;
+  const bool over_nvlink = type == PathType::nvlink && parts.server.peer_to_peer.enabled;
+  if (over_nvlink) return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
+
+  const bool direct = type <= peer_to_peer_level(parts.server) && type != PathType::nvlink &&
+                      writes_to_peers(parts, from) && writes_to_peers(parts, to);
+  if (!direct) {
+    const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(to.number)];
+    const std::optional<Route> staged = memory ? via(parts, from.vertex, *memory, to.vertex) : std::nullopt;
+    return made_of(Transport::host_staged, type, staged, ends);
+  }
+  const bool redirected = parts.server.peer_to_peer.acs && type <= PathType::pxb;
+  const std::optional<VertexId> root = redirected ? root_of(parts, from.vertex) : std::nullopt;
+  if (root) return made_of(Transport::peer_to_peer, type, via(parts, from.vertex, *root, to.vertex), ends);
+  return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
+}
+
+/// Card to NIC or NIC to card: directly if the NIC is near enough, else through the card's host memory.
+std::optional<Route> to_nic(const Topology::Parts& parts, const CardInstance& card, VertexId from, VertexId to) {
+  std::optional<FoundRoute> found = find_route(*parts.graph, from, to, Reach::server);
+  if (!found) return std::nullopt;
+  if (found->type <= PathType::pxb && writes_to_peers(parts, card)) return std::move(found->route);
+  const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(card.number)];
+  return memory ? via(parts, from, *memory, to) : std::nullopt;
+}
+
+CardRoute between_servers(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
+  const std::pair ends(from.vertex, to.vertex);
+  const std::optional<VertexId> sender = parts.nics[static_cast<std::size_t>(from.number)];
+  const std::optional<VertexId> receiver = parts.nics[static_cast<std::size_t>(to.number)];
+  if (!sender || !receiver) return made_of(Transport::network, PathType::disconnected, std::nullopt, ends);
+  const std::optional<Route> out = to_nic(parts, from, from.vertex, *sender);
+  const std::optional<FoundRoute> across = find_route(*parts.graph, *sender, *receiver, Reach::network);
+  const std::optional<Route> in = to_nic(parts, to, *receiver, to.vertex);
+  if (!out || !across || !in) return made_of(Transport::network, PathType::disconnected, std::nullopt, ends);
+  return made_of(Transport::network, PathType::net, join_routes(join_routes(*out, across->route), *in), ends);
+}
+
+}  // namespace
+
+PathType peer_to_peer_level(const ServerSpec& server) {
+  const PathType level = path_type_of(server.peer_to_peer.level).value_or(PathType::pxb);
+  if (level != PathType::pxb || server.places.contains("peer_to_peer.level")) return level;
+  const auto is_amd = [](const DeviceSpec& device) {
+    return device.kind != DeviceKind::socket || device.cpu.starts_with("amd");
+  };
+  const bool amd = std::all_of(server.devices.begin(), server.devices.end(), is_amd);
+  const auto cards = std::count_if(server.devices.begin(), server.devices.end(),
+                                   [](const DeviceSpec& device) { return device.kind == DeviceKind::card; });
+  return amd && cards <= 2 ? PathType::sys : level;
+}
+
+CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
+  if (from.vertex == to.vertex) return {Transport::peer_to_peer, PathType::self, Route{from.vertex, to.vertex, {}, {}}};
+  if (from.server == to.server) return within_server(parts, from, to);
+  return between_servers(parts, from, to);
+}
+
+}  // namespace takt

@@ -1,0 +1,15 @@
+// How a card sends to another card: directly, through host memory, or through NICs.
+#pragma once
+
+#include "topology/parts.hpp"
+
+namespace takt {
+
+/// The farthest path type over which the cards of this server write to each other (semantics N11): what the file says;
+/// where it says nothing PXB, but SYS on AMD servers with at most two cards.
+PathType peer_to_peer_level(const ServerSpec& server);
+
+/// The route of one card to another; `type` is disconnected and the route empty if there is none.
+CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to);
+
+}  // namespace takt
