@@ -9,6 +9,9 @@
 
 namespace takt {
 
+/// "0.1.0".
+std::string takt_version();
+
 /// One run on one screen: step time, where it goes, overlap, links, memory, blame.
 std::string run_table(const RunResult& result);
 

@@ -1,0 +1,108 @@
+// Schema takt.result/1. Keys are only added, never renamed; times in seconds, sizes in bytes, rates per second.
+#include "config/json.hpp"
+#include "report/report.hpp"
+
+#include <fmt/format.h>
+
+namespace takt {
+namespace {
+
+Json::Object breakdown(const Breakdown& breakdown) {
+  return {{"compute_s", to_seconds(breakdown.compute)},
+          {"exposed_communication_s", to_seconds(breakdown.exposed_communication)},
+          {"host_s", to_seconds(breakdown.host)},
+          {"optimizer_s", to_seconds(breakdown.optimizer)}};
+}
+
+Json::Object communication(const CommunicationMetrics& metrics) {
+  Json::Object exposed;
+  for (const auto& [kind, time] : metrics.exposed_by_kind) exposed.push_back({kind, to_seconds(time)});
+  return {{"busy_s", to_seconds(metrics.busy)},
+          {"hidden_s", to_seconds(metrics.hidden)},
+          {"overlap_ratio", metrics.overlap_ratio},
+          {"received_bytes_per_card", metrics.received_per_card.count()},
+          {"sent_bytes_per_card", metrics.sent_per_card.count()},
+          {"exposed_by_kind_s", exposed}};
+}
+
+Json::Object link(const LinkMetrics& link) {
+  return {{"name", link.name},
+          {"from", link.from},
+          {"to", link.to},
+          {"kind", link.kind == ResourceKind::both_directions ? "both directions" : "direction"},
+          {"capacity_Bps", link.capacity.count()},
+          {"bytes", link.bytes.count()},
+          {"busy_s", to_seconds(link.busy)},
+          {"utilisation_mean", link.utilisation_mean},
+          {"utilisation_peak", link.utilisation_peak}};
+}
+
+Json::Object memory(const MemoryMetrics& memory) {
+  Json::Object components;
+  for (const auto& [category, size] : memory.components) components.push_back({category, size.count()});
+  return {{"capacity_bytes", memory.capacity.count()},
+          {"nominal_bytes", memory.nominal.count()},
+          {"peak_bytes", memory.peak.count()},
+          {"peak_op", memory.peak_op},
+          {"states_bytes", memory.states.count()},
+          {"components", components},
+          {"fits", memory.fits}};
+}
+
+Json::Object diagnostic(const Diagnostic& diagnostic) {
+  const char* severity = "error";
+  if (diagnostic.severity == Severity::warning) severity = "warning";
+  if (diagnostic.severity == Severity::note) severity = "note";
+  return {{"severity", severity},
+          {"file", diagnostic.place.file},
+          {"line", static_cast<std::int64_t>(diagnostic.place.line)},
+          {"column", static_cast<std::int64_t>(diagnostic.place.column)},
+          {"message", diagnostic.message},
+          {"hint", diagnostic.hint}};
+}
+
+Json::Object result_of(const RunResult& run) {
+  const StepMetrics& metrics = run.metrics;
+  Json::Array links, blame, diagnostics;
+  for (const LinkMetrics& used : metrics.links) links.push_back(link(used));
+  for (const BlameEntry& entry : metrics.blame) {
+    blame.push_back(
+        Json::Object{{"resource", entry.resource}, {"seconds", to_seconds(entry.time)}, {"share", entry.share}});
+  }
+  for (const Diagnostic& said : run.diagnostics) diagnostics.push_back(diagnostic(said));
+  return {{"scenario", Json::Object{{"name", run.scenario.name},
+                                    {"file", run.scenario.file},
+                                    {"hash", fmt::format("{:016x}", run.scenario.hash)}}},
+          {"ranks", metrics.ranks},
+          {"step_time_s", to_seconds(metrics.step_time)},
+          {"tokens_per_step", metrics.tokens_per_step},
+          {"tokens_per_s", metrics.tokens_per_second},
+          {"tokens_per_s_per_card", metrics.tokens_per_second_per_card},
+          {"mfu", metrics.mfu},
+          {"hfu", metrics.hfu},
+          {"breakdown", breakdown(metrics.breakdown)},
+          {"communication", communication(metrics.communication)},
+          {"links", links},
+          {"memory", memory(metrics.memory)},
+          {"host", Json::Object{{"ram_bytes", run.host_memory_needed.count()},
+                                {"checkpoint_bytes", run.checkpoint_bytes.count()}}},
+          {"power", Json::Object{}},
+          {"blame", blame},
+          {"diagnostics", diagnostics},
+          {"provenance", Json::Object{{"compute", run.compute_provenance}, {"links", run.link_provenance}}}};
+}
+
+}  // namespace
+
+std::string takt_version() {
+  return TAKT_VERSION;
+}
+
+std::string results_json(std::span<const RunResult> results) {
+  Json::Array list;
+  for (const RunResult& result : results) list.push_back(result_of(result));
+  return write_json(
+      Json::Object{{"schema", "takt.result/1"}, {"takt_version", takt_version()}, {"results", std::move(list)}});
+}
+
+}  // namespace takt
