@@ -167,18 +167,19 @@ void Run::flow_done(std::uint64_t owner, std::vector<Charge>& charges) {
   }
 }
 
-/// Writes what an op's time was charged to: `first` (without empty entries), then `then`.
-void Run::charge(Instance at, std::initializer_list<Charge> first, const std::vector<Charge>& then) {
+/// Writes what the whole time of an op was charged to, once, when it ends.
+void Run::charge(Instance at, std::initializer_list<Charge> before, const std::vector<Charge>& flow,
+                 std::initializer_list<Charge> after) {
   RankState& state = ranks_[at.rank];
   ChargeRange& range = state.ranges[at.op];
-  if (range.count == 0) range.first = static_cast<std::uint32_t>(state.charges.size());
+  range.first = static_cast<std::uint32_t>(state.charges.size());
   const auto add = [&](const Charge& entry) {
-    if (entry.time == Duration{}) return;
-    state.charges.push_back(entry);
-    ++range.count;
+    if (entry.time != Duration{}) state.charges.push_back(entry);
   };
-  for (const Charge& entry : first) add(entry);
-  for (const Charge& entry : then) add(entry);
+  for (const Charge& entry : before) add(entry);
+  for (const Charge& entry : flow) add(entry);
+  for (const Charge& entry : after) add(entry);
+  range.count = static_cast<std::uint32_t>(state.charges.size()) - range.first;
 }
 
 void Run::hand_over_charges() {
@@ -232,14 +233,16 @@ void Run::advance_host(std::uint32_t rank) {
     const Duration released = timeline_.ops[rank][target].end;
     StartReason reason = state.epochs.back().reason;
     if (released > reached) reason = {StartReason::Kind::host, target};
+    const Duration resumed = std::max(reached, released);
     OpRecord& span = timeline_.ops[rank][epoch.wait_op];
     span.ready = span.start = reached;
-    span.end = std::max(reached, released);
     timeline_.reasons[rank][epoch.wait_op] = reason;
-    state.pending[epoch.wait_op] = done_mark;
-    --unfinished_;
-    timeline_.end = std::max(timeline_.end, span.end);
-    begin_epoch(rank, span.end, reason);
+    if (resumed > now_) {
+      add_timer(resumed, TimerKind::op_done, rank, epoch.wait_op);
+    } else {
+      done_.push_back({rank, epoch.wait_op});
+    }
+    begin_epoch(rank, resumed, reason);
   }
 }
 

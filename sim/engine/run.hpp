@@ -99,7 +99,8 @@ class Run {
   void ring(const Timer& timer);
   void flow_done(std::uint64_t owner, std::vector<Charge>& charges);
   void add_timer(Duration time, TimerKind kind, std::uint32_t rank, std::uint32_t op);
-  void charge(Instance at, std::initializer_list<Charge> first, const std::vector<Charge>& then);
+  void charge(Instance at, std::initializer_list<Charge> before, const std::vector<Charge>& flow,
+              std::initializer_list<Charge> after = {});
 
   // The CPU (run.cpp)
   void begin_epoch(std::uint32_t rank, Duration start, StartReason reason);

@@ -63,9 +63,8 @@ void Run::segment_flow_done(Instance at, const std::vector<Charge>& charges) {
   }
   const Segment& segment = std::get<Segment>(program(at.rank).ops[at.op].work);
   const Duration earliest = issue_time(at) + segment.issue_bound;
-  charge(at, {}, charges);
+  charge(at, {}, charges, {{Cause::host, {}, std::max(Duration{}, earliest - now_)}});
   if (earliest > now_) {
-    charge(at, {{Cause::host, {}, earliest - now_}}, {});
     add_timer(earliest, TimerKind::op_done, at.rank, at.op);
   } else {
     done_.push_back(at);
@@ -93,7 +92,6 @@ void Run::hand_out_copy_engines() {
         span.ready = now_;
       }
       span.start = now_;
-      charge(at, {{Cause::latency, {}, path.latency}}, {});
       if (path.latency > Duration{}) {
         add_timer(now_ + path.latency, TimerKind::copy_starts, rank, at.op);
       } else {
@@ -122,7 +120,8 @@ void Run::copy_done(Instance at, const std::vector<Charge>& charges) {
   --state.busy_copy_engines;
   state.last_copy = at.op;
   copy_ranks_.push_back(at.rank);
-  charge(at, {}, charges);
+  const Copy& copy = std::get<Copy>(program(at.rank).ops[at.op].work);
+  charge(at, {{Cause::latency, {}, plan_.ranks[at.rank].paths[copy.path].latency}}, charges);
   done_.push_back(at);
 }
 
