@@ -45,6 +45,9 @@ struct DeviceSpec {
 
 /// One link as a server file states it. Both directions have the given capacities. A link from a card to an NVSwitch
 /// states ONE NVLink (lanes = 1) or nothing (nominal 0); the card's number of NVLinks multiplies it.
+///
+/// The reader adds links of its own: from a socket to its host memory (kind memory, type id "memory"), and from each
+/// card of [nvswitch] to the device "nvswitch" (kind nvswitch; bandwidths of 0 unless the file names a type).
 struct LinkSpec {
   std::string from;
   std::string to;

@@ -35,5 +35,6 @@ std::vector<KeyDescription> card_key_reference();
 std::vector<KeyDescription> server_key_reference();
 std::vector<KeyDescription> cluster_key_reference();
 std::vector<KeyDescription> model_key_reference();
+std::vector<KeyDescription> link_key_reference();
 
 }  // namespace takt
