@@ -35,6 +35,7 @@ struct LinkEntry {
   std::string from;
   std::string to;
   std::string type;
+  std::optional<std::int64_t> lanes;  ///< scales the type's bandwidths, e.g. six of "nvlink4"
   std::optional<Bandwidth> nominal;
   std::optional<Bandwidth> effective;
   std::optional<Bandwidth> both_directions;

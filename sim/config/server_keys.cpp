@@ -65,6 +65,8 @@ const KeyTable<LinkEntry>& link_entry_keys() {
       key.required("from", at(&LinkEntry::from), Text{}, "a device of this server"),
       key.required("to", at(&LinkEntry::to), Text{}, "another device of this server"),
       key.required("type", at(&LinkEntry::type), Text{}, "a kind of link of topologies/links.toml"),
+      key.optional("lanes", at(&LinkEntry::lanes), Optional<Integer>{{1, 1024}, ""},
+                   "instead of the type's; scales its bandwidths, e.g. 6 of one NVLink"),
       key.optional("nominal", at(&LinkEntry::nominal), bandwidth, "instead of the type's"),
       key.optional("effective", at(&LinkEntry::effective), bandwidth, "instead of the type's"),
       key.optional("both_directions", at(&LinkEntry::both_directions), bandwidth, "instead of the type's"),

@@ -145,12 +145,26 @@ class ServerExpansion {
     }
     if (!type || !from || !to) return;
     LinkSpec link{entry.from, entry.to, *type, entry.assumed, entry.place};
+    if (entry.lanes) scale_lanes(link.type, *entry.lanes, place(key + ".lanes", entry.place));
     if (entry.nominal) link.type.nominal = *entry.nominal;
     if (entry.effective) link.type.effective = *entry.effective;
     if (entry.both_directions) link.type.both_directions = entry.both_directions;
     if (entry.latency) link.type.latency = *entry.latency;
     if (!entry.source.empty()) link.type.source = entry.source;
     spec_.links.push_back(std::move(link));
+  }
+
+  /// `type` with another number of lanes: its bandwidths in proportion.
+  void scale_lanes(LinkType& type, std::int64_t lanes, const SourcePlace& at) {
+    if (type.lanes == 0) {
+      reading_.error(at, fmt::format("\"{}\" is a kind of link without lanes", type.id), "set nominal and effective");
+      return;
+    }
+    const double factor = static_cast<double>(lanes) / static_cast<double>(type.lanes);
+    type.lanes = lanes;
+    type.nominal = type.nominal * factor;
+    type.effective = type.effective * factor;
+    if (type.both_directions) type.both_directions = *type.both_directions * factor;
   }
 
   /// Whether all names are different cards of this server.

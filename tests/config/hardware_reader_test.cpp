@@ -102,6 +102,26 @@ assumed = true
   REQUIRE(spec->links[1].assumed);
 }
 
+TEST_CASE("a link with its own number of lanes has bandwidths in proportion, before other overrides", "[config]") {
+  const Result<ServerSpec> spec = server(R"(
+[cards]
+count = 2
+card = "h200-nvl"
+[[link]]
+from = "gpu0"
+to = "gpu1"
+type = "pcie5-x16"
+lanes = 8
+nominal = "31 GB/s"
+)");
+  INFO(render(spec.diagnostics()));
+  REQUIRE(spec.has_value());
+  REQUIRE(spec->links[0].type.lanes == 8);
+  REQUIRE(spec->links[0].type.effective == Bandwidth(56.3e9 / 2));
+  REQUIRE(spec->links[0].type.both_directions == Bandwidth(111e9 / 2));
+  REQUIRE(spec->links[0].type.nominal == Bandwidth(31e9));
+}
+
 TEST_CASE("an NVSwitch is a device with a link from each of its cards", "[config]") {
   const Result<ServerSpec> spec = server(R"(
 [cards]
