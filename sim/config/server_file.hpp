@@ -45,10 +45,18 @@ struct LinkEntry {
   SourcePlace place;
 };
 
+/// [[bridge]], with its kind of NVLink still a name.
+struct BridgeEntry {
+  BridgeSpec bridge;
+  std::string type;
+  SourcePlace place;
+};
+
 /// [nvswitch]: all NVLinks of each named card go to one device "nvswitch".
 struct NvswitchEntry {
   std::vector<std::string> cards;
-  Duration latency{};
+  std::string type;
+  std::optional<Duration> latency;
   std::string source;
 };
 
@@ -61,7 +69,7 @@ struct ServerFile {
   std::vector<DeviceEntry> nics;
   std::vector<DeviceEntry> nvmes;
   std::vector<LinkEntry> links;
-  std::vector<BridgeSpec> bridges;
+  std::vector<BridgeEntry> bridges;
   NvswitchEntry nvswitch;
 };
 

@@ -78,11 +78,13 @@ const KeyTable<LinkEntry>& link_entry_keys() {
   return table;
 }
 
-const KeyTable<BridgeSpec>& bridge_keys() {
-  constexpr KeyMaker<BridgeSpec> key;
-  static const KeyTable<BridgeSpec> table({
-      key.required("cards", at(&BridgeSpec::cards), TextList{}, "the cards it joins, each to each"),
-      key.optional("source", at(&BridgeSpec::source), Text{}, "where this comes from"),
+const KeyTable<BridgeEntry>& bridge_keys() {
+  constexpr KeyMaker<BridgeEntry> key;
+  static const KeyTable<BridgeEntry> table({
+      key.required("cards", at(&BridgeEntry::bridge, &BridgeSpec::cards), TextList{}, "the cards it joins, each to each"),
+      key.optional("type", at(&BridgeEntry::type), Text{},
+                   "one NVLink of it, a kind of link of links.toml; left out: the card's nominal rate"),
+      key.optional("source", at(&BridgeEntry::bridge, &BridgeSpec::source), Text{}, "where this comes from"),
   });
   return table;
 }
@@ -120,8 +122,10 @@ const KeyTable<ServerFile>& server_keys() {
       key.list("bridge", at(&ServerFile::bridges), bridge_keys(), "an NVLink bridge: a full mesh between its cards"),
       key.optional("nvswitch.cards", at(&ServerFile::nvswitch, &NvswitchEntry::cards), TextList{},
                    "the cards whose NVLinks all go to the switch"),
-      key.optional("nvswitch.latency", at(&ServerFile::nvswitch, &NvswitchEntry::latency), link_latency(),
-                   "one way, card to switch"),
+      key.optional("nvswitch.type", at(&ServerFile::nvswitch, &NvswitchEntry::type), Text{},
+                   "one NVLink to it, a kind of link of links.toml; left out: the card's nominal rate"),
+      key.optional("nvswitch.latency", at(&ServerFile::nvswitch, &NvswitchEntry::latency),
+                   Optional<Amount<Duration>>{link_latency(), ""}, "one way, card to switch; instead of the type's"),
       key.optional("nvswitch.source", at(&ServerFile::nvswitch, &NvswitchEntry::source), Text{}, "where this comes from"),
   });
   return table;

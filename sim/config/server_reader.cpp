@@ -13,7 +13,7 @@
 namespace takt {
 namespace {
 
-/// The step from file to spec; every member function adds devices or links and reports what is wrong with them.
+/// The step from a file to its spec; every member function adds devices or links and reports what is wrong with them.
 class ServerExpansion {
  public:
   ServerExpansion(const ServerFile& file, const std::map<std::string, LinkType>& link_types, Reading& reading)
@@ -121,21 +121,22 @@ class ServerExpansion {
     return false;
   }
 
-  const LinkType* find_type(const LinkEntry& entry, const std::string& key) {
-    if (entry.type.empty()) return nullptr;  // reported as missing
-    const auto found = link_types_.find(entry.type);
+  /// The kind of link that a file names at `at`; null after an error.
+  const LinkType* find_type(const std::string& name, const SourcePlace& at) {
+    if (name.empty()) return nullptr;  // reported as missing
+    const auto found = link_types_.find(name);
     if (found != link_types_.end()) return &found->second;
     std::vector<std::string> ids;
     for (const auto& [id, type] : link_types_) ids.push_back(id);
-    const std::optional<std::string> near = did_you_mean(entry.type, ids);
-    reading_.error(place(key + ".type", entry.place), fmt::format("there is no kind of link \"{}\"", entry.type),
+    const std::optional<std::string> near = did_you_mean(name, ids);
+    reading_.error(at, fmt::format("there is no kind of link \"{}\"", name),
                    near ? fmt::format("did you mean \"{}\"?", *near)
                         : fmt::format("topologies/links.toml has {}", join(ids, ", ")));
     return nullptr;
   }
 
   void add_link(const LinkEntry& entry, const std::string& key) {
-    const LinkType* type = find_type(entry, key);
+    const LinkType* type = find_type(entry.type, place(key + ".type", entry.place));
     const bool from = !entry.from.empty() && know_device(entry.from, place(key + ".from", entry.place));
     const bool to = !entry.to.empty() && know_device(entry.to, place(key + ".to", entry.place));
     if (from && to && entry.from == entry.to) {
@@ -185,8 +186,11 @@ class ServerExpansion {
     return good;
   }
 
-  void add_bridge(const BridgeSpec& bridge, const std::string& key) {
-    const SourcePlace at = place(key + ".cards", bridge.place);
+  void add_bridge(const BridgeEntry& entry, const std::string& key) {
+    BridgeSpec bridge = entry.bridge;
+    bridge.place = entry.place;
+    if (const LinkType* type = find_type(entry.type, place(key + ".type", entry.place))) bridge.link = *type;
+    const SourcePlace at = place(key + ".cards", entry.place);
     if (!know_cards(bridge.cards, "a bridge", at) || !reading_.is_set(key + ".cards")) return;
     if (bridge.cards.size() < 2) {
       reading_.error(at, fmt::format("a bridge over {} card", bridge.cards.size()), "a bridge joins two or four cards");
@@ -196,12 +200,13 @@ class ServerExpansion {
         reading_.error(at, fmt::format("card \"{}\" is in two bridges", card), "a card's NVLinks go to one bridge");
       }
     }
-    spec_.bridges.push_back(bridge);
+    spec_.bridges.push_back(std::move(bridge));
   }
 
   void add_nvswitch() {
     const NvswitchEntry& entry = file_.nvswitch;
     const SourcePlace at = place("nvswitch.cards", {});
+    const LinkType* nvlink = find_type(entry.type, place("nvswitch.type", at));
     if (!know_cards(entry.cards, "the NVSwitch", at)) return;
     DeviceSpec device;
     device.name = "nvswitch";
@@ -213,12 +218,11 @@ class ServerExpansion {
         reading_.error(at, fmt::format("card \"{}\" is in a bridge and on the NVSwitch", card),
                        "a card's NVLinks go to one of the two");
       }
-      LinkSpec link{card, "nvswitch", {}, false, at};
-      link.type.id = "nvswitch";
+      LinkSpec link{card, "nvswitch", nvlink ? *nvlink : LinkType{}, false, at};
+      if (!nvlink) link.type.id = "nvswitch";
       link.type.kind = LinkKind::nvswitch;
-      link.type.latency = entry.latency;
-      link.type.source = entry.source.empty() ? spec_.source : entry.source;
-      link.type.confidence = spec_.confidence;
+      if (entry.latency) link.type.latency = *entry.latency;
+      if (!entry.source.empty() || !nvlink) link.type.source = entry.source.empty() ? spec_.source : entry.source;
       link.type.place = at;
       spec_.links.push_back(std::move(link));
     }
