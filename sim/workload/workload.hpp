@@ -22,6 +22,8 @@ struct Parameter {
   bool trainable = true;
   double bytes = 2.0;           ///< stored bytes an element when gathered for compute (bf16 2, NF4 0.516, fp32 4)
   double gradient_bytes = 2.0;  ///< bytes an element of its gradient as communicated; 0 if frozen
+  /// Place in the block's forward pass. Gradients arrive in the reverse order (semantics D5, D8): last used first.
+  std::uint32_t used = 0;
 
   std::int64_t elements() const { return rows * columns; }
 };
@@ -69,6 +71,7 @@ struct Workload {
   double optimizer_traffic = 28.0;     ///< card memory bytes an element in the optimizer step (semantics O1 to O3)
   double stored_bytes_trainable = 4.0; ///< bytes an element of the stored (master) trainable weights
   double optimizer_bytes = 8.0;        ///< optimizer state bytes a trainable element
+  double optimizer_temporary = 0.0;    ///< bytes a trainable element alive only during the optimizer step (O2, M5)
   double gradient_state_bytes = 4.0;   ///< stored gradient bytes a trainable element
   double reduce_bytes = 4.0;           ///< bytes an element of a gradient as it is reduced
   std::string provenance;              ///< of the kernel prices
@@ -78,6 +81,9 @@ struct Workload {
 
 /// Errors: a precision the card does not have, targets the model does not have, a kind of model the method cannot use.
 Result<Workload> build_workload(const ModelSpec& model, const Scenario& scenario, const KernelPricer& pricer);
+
+/// Indices of a block's trainable parameters in the order in which their gradients arrive in backward (semantics D5).
+std::vector<std::size_t> gradient_arrival(const BlockKind& block);
 
 /// Exact parameter count of a transformer (facts/models.csv).
 std::int64_t parameter_count(const TransformerShape& shape);

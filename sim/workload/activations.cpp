@@ -1,0 +1,180 @@
+// Activation memory (semantics C14 to C18, C22, M9, M10).
+//
+// Bytes a token and layer in 16 bits with everything training, for RMSNorm and a gated MLP (C14):
+//     8h a norm        FP32 copy 4h, normalised 2h, output 2h (the input of the linears behind it)
+//     2(q + 2k)        queries, keys, values as attention reads them
+//     2q + 4n          attention's output, and one FP32 log-sum-exp a head
+//     8I               gate, silu, up, product
+// Frozen bases drop what only weight gradients read (C15): normalised values, norm outputs and the product, unless an
+// adapter reads them. An adapter keeps A's output, and a copy of its own input if it casts or drops out (C22).
+// LayerNorm keeps its input and its output; a GELU MLP keeps its input and its output.
+#include "workload/activations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "workload/layer.hpp"
+
+namespace takt {
+namespace {
+
+constexpr double fp32 = 4.0;
+
+double dimension(std::int64_t count) { return static_cast<double>(count); }
+
+Bytes whole_bytes(double bytes) { return Bytes(std::llround(bytes)); }
+
+/// What the adapters of a layer keep, bytes a token.
+double adapter_bytes_kept(const Recipe& recipe) {
+  double bytes = 0.0;
+  for (std::size_t i = 0; i < recipe.linears.size(); ++i) {
+    if (!recipe.adapted[i]) continue;
+    const double in = dimension(recipe.linears[i].in);
+    const bool own_input = recipe.adapter_casts() || recipe.dropout > 0.0;
+    if (own_input) bytes += recipe.adapter_bytes * in;
+    if (recipe.dropout > 0.0) bytes += in;  // the mask
+    bytes += recipe.adapter_bytes * dimension(recipe.rank);
+  }
+  return bytes;
+}
+
+/// Whether the input that linears of these roles share is kept as it is: for weight gradients, or for A.
+bool keeps_input_of(const Recipe& recipe, std::initializer_list<LinearRole> roles) {
+  if (recipe.base_trains()) return true;
+  if (recipe.adapter_casts() || recipe.dropout > 0.0) return false;  // each adapter keeps its own copy
+  for (std::size_t i = 0; i < recipe.linears.size(); ++i)
+    if (recipe.adapted[i] && std::find(roles.begin(), roles.end(), recipe.linears[i].role) != roles.end()) return true;
+  return false;
+}
+
+/// A norm over `width`, without its output.
+double norm_bytes_kept(const Recipe& recipe, double width) {
+  const double element = recipe.activation_bytes;
+  if (recipe.shape.layer_norm) return element * width;
+  const double normalised = recipe.base_trains() ? element * width : 0.0;
+  return fp32 * width + normalised;
+}
+
+double attention_bytes_kept(const Recipe& recipe) {
+  const TransformerShape& shape = recipe.shape;
+  const double element = recipe.activation_bytes;
+  const double queries = dimension(query_width(shape));
+  const double keys = dimension(key_width(shape));
+  const double heads = dimension(shape.query_heads);
+  double bytes = element * (queries + 2.0 * keys) + element * queries;
+  if (shape.query_key_norm) bytes += norm_bytes_kept(recipe, queries + keys);
+  if (recipe.attention == AttentionKernel::eager) {
+    // Scores after softmax in FP32 and in 16 bits, and keys and values repeated for every query head (C3).
+    bytes += heads * dimension(recipe.sequence) * (fp32 + element) + 2.0 * element * (queries - keys);
+  } else {
+    bytes += fp32 * heads;
+  }
+  return bytes;
+}
+
+double mlp_bytes_kept(const Recipe& recipe) {
+  const double element = recipe.activation_bytes;
+  const double width = dimension(recipe.shape.intermediate);
+  const double product = keeps_input_of(recipe, {LinearRole::down}) ? 1.0 : 0.0;
+  const double inner = recipe.shape.gated_mlp ? 3.0 : 1.0;  // gate, activated gate, up; or up alone
+  return element * width * (inner + product);
+}
+
+/// Bytes a token that a layer keeps without checkpointing.
+double layer_bytes_kept(const Recipe& recipe) {
+  const double element = recipe.activation_bytes;
+  const double hidden = dimension(recipe.shape.hidden);
+  const double norms = dimension(recipe.shape.norms_per_layer);
+  double outputs = 0.0;
+  if (keeps_input_of(recipe, {LinearRole::q, LinearRole::k, LinearRole::v, LinearRole::qkv})) outputs += 1.0;
+  if (keeps_input_of(recipe, {LinearRole::gate, LinearRole::up})) outputs += 1.0;
+  return norms * norm_bytes_kept(recipe, hidden) + outputs * element * hidden + attention_bytes_kept(recipe) +
+         mlp_bytes_kept(recipe) + adapter_bytes_kept(recipe);
+}
+
+/// Bytes a token that selective checkpointing keeps: the layer's input, attention's output and log-sum-exp, and every
+/// second GEMM's output (C18).
+double selective_bytes_kept(const Recipe& recipe) {
+  const TransformerShape& shape = recipe.shape;
+  double elements = dimension(shape.hidden) + dimension(query_width(shape));
+  for (std::size_t i = 0; i < recipe.linears.size(); ++i)
+    if (kept_by_selective(i)) elements += dimension(recipe.linears[i].out);
+  return recipe.activation_bytes * elements + fp32 * dimension(shape.query_heads);
+}
+
+/// Bytes a token that selective checkpointing keeps and that backward reads as they are, so that recomputation does not
+/// make them again: attention's output, and GEMM outputs that nothing changes before they are saved.
+double selective_bytes_shared(const Recipe& recipe) {
+  const bool rotates = recipe.shape.learned_positions == 0;
+  double elements = dimension(query_width(recipe.shape));
+  for (std::size_t i = 0; i < recipe.linears.size(); ++i) {
+    const LinearRole role = recipe.linears[i].role;
+    const bool saved_as_is = role == LinearRole::v || role == LinearRole::gate || role == LinearRole::up ||
+                             (role == LinearRole::qkv && !rotates);
+    if (kept_by_selective(i) && saved_as_is) elements += dimension(recipe.linears[i].out);
+  }
+  return recipe.activation_bytes * elements + fp32 * dimension(recipe.shape.query_heads);
+}
+
+/// The 16-bit copy of the largest quantised weight (M10); the base GEMMs need it in both directions.
+double dequantised_bytes(const Recipe& recipe) {
+  if (!recipe.quantised()) return 0.0;
+  std::int64_t largest = 0;
+  for (const Linear& linear : recipe.linears) largest = std::max(largest, linear.weights());
+  return 2.0 * dimension(largest);
+}
+
+}  // namespace
+
+Bytes saved_activations(const Recipe& recipe) {
+  return whole_bytes(dimension(recipe.tokens) * layer_bytes_kept(recipe));
+}
+
+BlockMemory embedding_memory(const Recipe& recipe) {
+  BlockMemory memory;
+  // The first layer's input (C17); with checkpointing that layer keeps it as its checkpoint.
+  if (recipe.checkpointing == Checkpointing::none)
+    memory.kept = whole_bytes(dimension(recipe.tokens) * recipe.activation_bytes * dimension(recipe.shape.hidden));
+  return memory;
+}
+
+BlockMemory layer_memory(const Recipe& recipe) {
+  const double tokens = dimension(recipe.tokens);
+  const double element = recipe.activation_bytes;
+  const double hidden = dimension(recipe.shape.hidden);
+  const double width = dimension(recipe.shape.intermediate);
+  BlockMemory memory;
+  // Backward starts with the gradient of the output and makes that of down_proj's input.
+  memory.backward_transient = whole_bytes(tokens * element * (hidden + width) + dequantised_bytes(recipe));
+  memory.forward_transient = whole_bytes(dequantised_bytes(recipe));
+  if (recipe.checkpointing == Checkpointing::none) {
+    memory.kept = saved_activations(recipe);
+    return memory;
+  }
+  const bool selective = recipe.checkpointing == Checkpointing::selective;
+  memory.kept = whole_bytes(tokens * (selective ? selective_bytes_kept(recipe) : element * hidden));  // C16
+  const Bytes shared = selective ? whole_bytes(tokens * selective_bytes_shared(recipe)) : Bytes{};
+  memory.recomputed = std::max(saved_activations(recipe) - shared, Bytes{});
+  // Nothing is saved while the forward runs, but the MLP's three widest values and two of the residual are alive.
+  memory.forward_transient += whole_bytes(tokens * element * (3.0 * width + 2.0 * hidden));
+  return memory;
+}
+
+BlockMemory head_memory(const Recipe& recipe) {
+  const double tokens = dimension(recipe.tokens);
+  const double element = recipe.activation_bytes;
+  const double logits = tokens * dimension(recipe.shape.vocabulary);
+  const double hidden = dimension(recipe.shape.hidden);
+  const double norm_output = recipe.base_trains() ? element * hidden : 0.0;
+  BlockMemory memory;
+  // M9: the logits stay as the model's output, log-softmax's result for its backward; the FP32 logits go after the
+  // loss; backward holds two FP32 gradients of them.
+  memory.kept = whole_bytes(tokens * (element * hidden + norm_bytes_kept(recipe, hidden) + norm_output) +
+                            logits * (element + fp32));
+  memory.forward_transient = whole_bytes(element < fp32 ? logits * fp32 : 0.0);
+  memory.backward_transient = whole_bytes(logits * 2.0 * fp32);
+  return memory;
+}
+
+}  // namespace takt

@@ -1,0 +1,33 @@
+// The kernels of one decoder layer, forward, recomputed and backward.
+#pragma once
+
+#include <vector>
+
+#include "workload/pricer.hpp"
+#include "workload/recipe.hpp"
+
+namespace takt {
+
+enum class InputGradient { needed, not_needed };
+
+struct LayerKernels {
+  std::vector<Kernel> forward;
+  std::vector<Kernel> recompute;  ///< empty without checkpointing
+  std::vector<Kernel> backward;
+};
+
+/// `input` says whether the gradient of the layer's input is needed (semantics C7).
+LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, InputGradient input);
+
+/// Bytes of memory traffic a token and element of width in 16 bits, summed over the kernels of a pass.
+struct PassTraffic {
+  double forward = 0.0;
+  double backward = 0.0;
+};
+PassTraffic norm_traffic(const TransformerShape& shape);
+
+/// Whether selective checkpointing keeps the output of the layer's linear with this index: of every second GEMM, the
+/// first included (semantics C18).
+bool kept_by_selective(std::size_t linear);
+
+}  // namespace takt

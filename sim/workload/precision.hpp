@@ -1,0 +1,23 @@
+// Number formats: how many bytes an element takes, and in what a kernel computes.
+#pragma once
+
+#include <string_view>
+
+#include "config/scenario.hpp"
+
+namespace takt {
+
+/// The name a scenario uses: "bf16", "nvfp4", ...
+std::string_view name_of(Precision precision);
+
+/// Bytes of a GEMM operand. NVFP4: 4 bits and one FP8 scale for 16 elements.
+double operand_bytes(Precision precision);
+
+/// The format of activations, norms, attention and the head when linear layers compute in `precision`: FP8 and NVFP4
+/// recipes quantise the operands of linear layers only and keep everything else in BF16.
+Precision activation_precision(Precision precision);
+
+/// Bytes of an activation: 2 or 4.
+double activation_bytes(Precision precision);
+
+}  // namespace takt

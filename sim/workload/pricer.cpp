@@ -1,0 +1,189 @@
+// Roofline prices. A kernel takes the longer of two times: its operations at the card's dense peak, its memory traffic
+// at the card's bandwidth, each times one efficiency for the kind of kernel (card_spec.hpp, [efficiency]).
+//
+//     gemm         max(2MNK / (e_gemm P), (b (MK + KN) + c MN) / (e_memory B))   b, c: bytes of operands and result
+//     attention    the same with e_attention; what it computes and moves depends on the kernel, see below
+//     elementwise  bytes / (e_memory B)
+//     dequantise   bytes / (e_dequantise B)
+//
+// A calibrated model of a card takes the place of a line here: gemm() and its sisters say what is computed, and only
+// the functions in the anonymous namespace say how long that takes.
+#include "workload/pricer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/contract.hpp"
+#include "workload/precision.hpp"
+
+namespace takt {
+namespace {
+
+/// What a kernel has to do.
+struct Load {
+  double flops = 0.0;
+  double bytes = 0.0;
+};
+
+/// How fast a card does it.
+struct Speed {
+  double flops = 0.0;  ///< per second
+  double bytes = 0.0;  ///< per second
+};
+
+Kernel priced(KernelKind kind, const char* name, Load load, Speed speed) {
+  double seconds = 0.0;
+  if (load.bytes > 0.0) seconds = load.bytes / speed.bytes;
+  if (load.flops > 0.0) seconds = std::max(seconds, load.flops / speed.flops);
+  return {.kind = kind,
+          .time = duration_from_seconds(seconds),
+          .memory = Bytes(std::llround(load.bytes)),
+          .flops = Flops(load.flops),
+          .name = name};
+}
+
+/// Under ComputeBasis::free a kernel keeps its operations (they are what MFU counts) but takes nothing.
+Kernel freed(Kernel kernel) {
+  kernel.time = Duration{};
+  kernel.memory = Bytes{};
+  return kernel;
+}
+
+FlopRate peak_of(const CardSpec& card, Precision precision) {
+  const auto found = card.dense_peak.find(precision);
+  expects(found != card.dense_peak.end(), "a kernel in a precision the card has");
+  return found->second;
+}
+
+KernelEfficiency efficiency_for(const CardSpec& card, ComputeBasis basis) {
+  if (basis == ComputeBasis::measured) return card.efficiency;
+  return {.gemm = 1.0, .attention = 1.0, .attention_backward = 1.0, .memory = 1.0, .dequantise = 1.0, .source = ""};
+}
+
+/// Fraction of the dense peak that PyTorch's memory-efficient attention reaches under a dense mask, counted on the full
+/// square of the sequence: it skips nothing. Fitted to ten full fine-tuning runs on A100, H100 and RTX PRO 6000
+/// (compute study, section 2); backward is 0.8 times as fast.
+double masked_attention_efficiency(const CardSpec& card, AttentionPass pass) {
+  double forward = 0.098;                                        // Blackwell (RTX PRO 6000)
+  if (card.compute_capability < 90) forward = 0.24;              // Ampere, Ada
+  else if (card.compute_capability < 100) forward = 0.136;       // Hopper
+  constexpr double backward_over_forward = 0.8;
+  return pass == AttentionPass::forward ? forward : forward * backward_over_forward;
+}
+
+/// Tokens that attend to each other, summed over the batch: the causal half of the square, or all of it.
+struct AttentionPairs {
+  double full = 0.0;
+  double causal = 0.0;
+};
+
+AttentionPairs attention_pairs(std::int64_t batch, std::int64_t sequence) {
+  const double full = static_cast<double>(batch) * static_cast<double>(sequence) * static_cast<double>(sequence);
+  return {.full = full, .causal = full / 2.0};
+}
+
+/// A pair costs two multiply-adds a dimension and head forward (scores, values), five matmuls instead of two backward
+/// because the scores are computed again (semantics C3, C4).
+double attention_flops(double pairs, const TransformerShape& shape, AttentionPass pass) {
+  const double forward = 4.0 * pairs * static_cast<double>(shape.query_heads * shape.head_dim);
+  return pass == AttentionPass::forward ? forward : 2.5 * forward;
+}
+
+/// Traffic of a fused attention: queries, keys, values, output and one FP32 log-sum-exp a token and head; backward
+/// reads these and the output's gradient and writes three gradients.
+double fused_attention_bytes(double tokens, const TransformerShape& shape, AttentionPass pass, double element) {
+  const double queries = static_cast<double>(shape.query_heads * shape.head_dim);
+  const double keys = static_cast<double>(shape.kv_heads * shape.head_dim);
+  const double statistics = 4.0 * static_cast<double>(shape.query_heads);
+  const double tensors = pass == AttentionPass::forward ? 2.0 * queries + 2.0 * keys : 4.0 * queries + 4.0 * keys;
+  return tokens * (element * tensors + statistics);
+}
+
+/// Eager attention writes the scores out several times: 28 bytes forward and 44 backward for each score in 16 bits
+/// (compute study, section 2).
+double eager_attention_bytes(double pairs, const TransformerShape& shape, AttentionPass pass, double element) {
+  const double scores = pairs * static_cast<double>(shape.query_heads);
+  return scores * (pass == AttentionPass::forward ? 28.0 : 44.0) * element / 2.0;
+}
+
+}  // namespace
+
+KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis) : card_(card), basis_(basis) {}
+
+Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
+                          KernelKind kind) const {
+  const KernelEfficiency efficiency = efficiency_for(card_, basis_);
+  const double rows = static_cast<double>(m);
+  const double columns = static_cast<double>(n);
+  const double inner = static_cast<double>(k);
+  const Load load{.flops = 2.0 * rows * columns * inner,
+                  .bytes = operand_bytes(precision) * (rows * inner + inner * columns) +
+                           activation_bytes(precision) * rows * columns};
+  const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count(),
+                    .bytes = efficiency.memory * card_.memory_bandwidth.count()};
+  const Kernel kernel = priced(kind, name, load, speed);
+  return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
+}
+
+Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const TransformerShape& shape,
+                               AttentionKernel kernel, AttentionPass pass, Precision precision) const {
+  const KernelEfficiency efficiency = efficiency_for(card_, basis_);
+  const Precision format = activation_precision(precision);
+  const double element = operand_bytes(format);
+  const double tokens = static_cast<double>(batch) * static_cast<double>(sequence);
+  const AttentionPairs pairs = attention_pairs(batch, sequence);
+  const double peak = peak_of(card_, format).count();
+  Load load;
+  Speed speed{.flops = 0.0, .bytes = efficiency.memory * card_.memory_bandwidth.count()};
+  switch (kernel) {
+    case AttentionKernel::flash:
+      load = {.flops = attention_flops(pairs.causal, shape, pass),
+              .bytes = fused_attention_bytes(tokens, shape, pass, element)};
+      speed.flops =
+          peak * (pass == AttentionPass::forward ? efficiency.attention : efficiency.attention_backward);
+      break;
+    case AttentionKernel::sdpa_mask:
+      load = {.flops = attention_flops(pairs.full, shape, pass),
+              .bytes = fused_attention_bytes(tokens, shape, pass, element)};
+      speed.flops = peak * (basis_ == ComputeBasis::measured ? masked_attention_efficiency(card_, pass) : 1.0);
+      break;
+    case AttentionKernel::eager:
+      // Backward keeps the scores: four matmuls against two, not five.
+      load = {.flops = attention_flops(pairs.full, shape, AttentionPass::forward) *
+                       (pass == AttentionPass::forward ? 1.0 : 2.0),
+              .bytes = eager_attention_bytes(pairs.full, shape, pass, element)};
+      speed.flops = peak * efficiency.gemm;
+      break;
+  }
+  const char* name = pass == AttentionPass::forward ? "attention" : "attention backward";
+  const Kernel result = priced(KernelKind::attention, name, load, speed);
+  return basis_ == ComputeBasis::free ? freed(result) : result;
+}
+
+Kernel KernelPricer::memory(const char* name, Bytes traffic, KernelKind kind) const {
+  const Load load{.flops = 0.0, .bytes = static_cast<double>(traffic.count())};
+  const Speed speed{.flops = 0.0,
+                    .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count()};
+  const Kernel kernel = priced(kind, name, load, speed);
+  return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
+}
+
+Kernel KernelPricer::dequantise(std::int64_t weights, double bytes_per_weight) const {
+  constexpr double written = 2.0;  // BF16
+  const Load load{.flops = 0.0, .bytes = static_cast<double>(weights) * (bytes_per_weight + written)};
+  const Speed speed{.flops = 0.0,
+                    .bytes = efficiency_for(card_, basis_).dequantise * card_.memory_bandwidth.count()};
+  const Kernel kernel = priced(KernelKind::dequantise, "dequantise", load, speed);
+  return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
+}
+
+std::string KernelPricer::provenance() const {
+  switch (basis_) {
+    case ComputeBasis::measured: return "roofline with one efficiency a kind of kernel";
+    case ComputeBasis::peak: return "dense peak rates and full memory bandwidth";
+    case ComputeBasis::free: return "kernels take no time";
+  }
+  unreachable("compute basis without a provenance");
+}
+
+}  // namespace takt
