@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "topology/graph.hpp"
 #include "topology/path_type.hpp"
 #include "topology/topology.hpp"
 
@@ -49,8 +50,8 @@ class Findings {
   void narrow_cards() {
     for (const CardInstance& card : cards_) {
       const CardSpec& spec = topology_.card_spec(card);
-      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(index(card.vertex), topology_.graph()))) {
-        const Link& link = topology_.graph()[edge];
+      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(index(card.vertex), GraphOf::topology(topology_)))) {
+        const Link& link = GraphOf::topology(topology_)[edge];
         if (link.kind != LinkKind::pcie) continue;
         if (link.lanes >= spec.pcie_lanes && link.generation >= spec.pcie_generation) continue;
         remark(Severity::warning, place_of_link(link.id),

@@ -1,47 +1,20 @@
-// The graph of devices and links. The one header that names Boost.Graph; everything else uses these typedefs.
+// The graph of devices and links. The one header that names Boost.Graph; everything else uses these typedefs. It is
+// apart from topology.hpp so that the floors above do not compile Boost.Graph.
 #pragma once
 
 #include <boost/graph/adjacency_list.hpp>
-#include <cstdint>
-#include <optional>
-#include <string>
 
-#include "base/ids.hpp"
-#include "base/units.hpp"
-#include "config/hardware_spec.hpp"
+#include "topology/topology.hpp"
 
 namespace takt {
-
-/// A device. Bundled vertex property.
-struct Device {
-  std::string name;             ///< "gpu0", in a cluster "server3/gpu0"
-  DeviceKind kind = DeviceKind::card;
-  std::int32_t card = -1;       ///< card number in rank order, for cards
-  std::int32_t server = 0;      ///< which server of a cluster
-  std::int32_t socket = -1;     ///< NUMA node the device hangs on, numbered over the whole topology; -1 = none
-  std::string cpu;              ///< CPU family, for sockets
-};
-
-/// One direction of a link. Bundled edge property.
-struct Link {
-  LinkId id{};
-  LinkId reverse{};             ///< the other direction
-  LinkKind kind = LinkKind::pcie;
-  std::int64_t generation = 0;
-  std::int64_t lanes = 0;
-  Bandwidth nominal{};
-  Bandwidth effective{};
-  Bandwidth capacity{};         ///< nominal or effective, as assumptions.links says
-  Duration latency{};
-  ResourceId resource{};        ///< what flows over this direction share
-  std::optional<ResourceId> both_directions;  ///< shared with the other direction, where a sum is capped
-  std::string type;             ///< link type id, e.g. "pcie5-x16"
-  std::string source;
-  bool assumed = false;
-};
 
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, Device, Link>;
 using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
 using Edge = boost::graph_traits<Graph>::edge_descriptor;
+
+/// The graph behind a topology.
+struct GraphOf {
+  static const Graph& topology(const Topology& topology);
+};
 
 }  // namespace takt

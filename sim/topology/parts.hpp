@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/topology.hpp"
+#include "topology/graph.hpp"
 
 namespace takt {
 

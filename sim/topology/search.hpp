@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "topology/topology.hpp"
+#include "topology/graph.hpp"
 
 namespace takt {
 

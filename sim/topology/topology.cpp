@@ -40,17 +40,17 @@ Topology& Topology::operator=(Topology&&) noexcept = default;
 
 const std::string& Topology::id() const { return impl_->parts.id; }
 const std::string& Topology::title() const { return impl_->parts.title; }
-const Graph& Topology::graph() const { return *impl_->parts.graph; }
+const Graph& GraphOf::topology(const Topology& topology) { return *topology.impl_->parts.graph; }
 const ResourceTable& Topology::resources() const { return impl_->parts.resources; }
 const std::vector<CardInstance>& Topology::cards() const { return impl_->parts.cards; }
 const CardSpec& Topology::card_spec(const CardInstance& card) const { return impl_->parts.card_specs.at(card.spec); }
-const Device& Topology::device(VertexId vertex) const { return graph()[index(vertex)]; }
-const Link& Topology::link(LinkId link) const { return graph()[impl_->edges.at(index(link))]; }
+const Device& Topology::device(VertexId vertex) const { return GraphOf::topology(*this)[index(vertex)]; }
+const Link& Topology::link(LinkId link) const { return GraphOf::topology(*this)[impl_->edges.at(index(link))]; }
 VertexId Topology::link_source(LinkId link) const {
-  return id_at<VertexId>(boost::source(impl_->edges.at(index(link)), graph()));
+  return id_at<VertexId>(boost::source(impl_->edges.at(index(link)), GraphOf::topology(*this)));
 }
 VertexId Topology::link_target(LinkId link) const {
-  return id_at<VertexId>(boost::target(impl_->edges.at(index(link)), graph()));
+  return id_at<VertexId>(boost::target(impl_->edges.at(index(link)), GraphOf::topology(*this)));
 }
 std::size_t Topology::link_count() const { return impl_->edges.size(); }
 std::int32_t Topology::server_count() const { return impl_->parts.server_count; }
@@ -81,7 +81,7 @@ std::optional<Route> Topology::from_host_memory(VertexId card) const {
 }
 
 std::optional<Route> Topology::route(VertexId from, VertexId to) const {
-  std::optional<FoundRoute> found = find_route(graph(), from, to, Reach::everywhere);
+  std::optional<FoundRoute> found = find_route(GraphOf::topology(*this), from, to, Reach::everywhere);
   if (!found) return std::nullopt;
   return std::move(found->route);
 }

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "config/card_spec.hpp"
 #include "config/hardware_spec.hpp"
-#include "topology/graph.hpp"
+#include "topology/device.hpp"
 #include "topology/resource.hpp"
 
 namespace takt {
@@ -56,6 +56,7 @@ struct CardInstance {
   std::string spec;               ///< card id; Topology::card_specs
 };
 
+/// The graph itself is behind graph.hpp.
 class Topology {
  public:
   struct Parts;                   ///< what build.cpp hands over
@@ -66,7 +67,6 @@ class Topology {
 
   const std::string& id() const;
   const std::string& title() const;
-  const Graph& graph() const;
   const ResourceTable& resources() const;
   const std::vector<CardInstance>& cards() const;               ///< in card order, over all servers
   const CardSpec& card_spec(const CardInstance& card) const;
@@ -93,6 +93,7 @@ class Topology {
   std::optional<VertexId> find(const std::string& device_name) const;
 
  private:
+  friend struct GraphOf;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
