@@ -59,26 +59,29 @@ class TopologyBuilder {
 
  private:
   void stamp(const ResolvedServer& resolved, const ClusterSpec* cluster) {
-    std::vector<std::vector<VertexId>> nics;
+    std::vector<std::vector<NetworkPort>> ports;
     for (std::int32_t server = 0; server < parts_.server_count; ++server) {
       const std::string prefix = parts_.server_count > 1 ? fmt::format("server{}/", server) : "";
-      nics.push_back(stamp_server(resolved, server, prefix));
+      ports.push_back(stamp_server(resolved, server, prefix));
+      for (NetworkPort& port : ports.back()) {
+        if (cluster && cluster->nic_speed.count() > 0.0) port.speed = cluster->nic_speed;
+      }
     }
-    if (parts_.server_count > 1) add_network(builder_, *cluster, nics);
+    if (parts_.server_count > 1) add_network(builder_, *cluster, ports);
     parts_.graph = builder_.take_graph();
     parts_.resources = builder_.take_resources();
   }
 
-  /// Returns the server's NICs.
-  std::vector<VertexId> stamp_server(const ResolvedServer& resolved, std::int32_t server, const std::string& prefix) {
+  /// Returns the server's NICs with the speeds that the server file states.
+  std::vector<NetworkPort> stamp_server(const ResolvedServer& resolved, std::int32_t server, const std::string& prefix) {
     std::vector<VertexId> vertices;
-    std::vector<VertexId> nics;
+    std::vector<NetworkPort> ports;
     for (Device device : devices_of(server_)) {
       device.name = prefix + device.name;
       device.server = server;
-      const DeviceKind kind = device.kind;
+      const DeviceSpec& spec = server_.devices[vertices.size()];
       vertices.push_back(builder_.add_device(std::move(device)));
-      if (kind == DeviceKind::nic) nics.push_back(vertices.back());
+      if (spec.kind == DeviceKind::nic) ports.push_back({vertices.back(), spec.nic_speed});
     }
     for (const ResolvedLink& link : resolved.links) {
       builder_.add_link({vertices[link.from], vertices[link.to], link.type, link.assumed});
@@ -92,7 +95,7 @@ class TopologyBuilder {
       for (const std::size_t card : domain.cards) stamped.cards.push_back(vertices[card]);
       std::sort(stamped.cards.begin(), stamped.cards.end());
     }
-    return nics;
+    return ports;
   }
 
   void add_card(VertexId vertex, std::size_t position, std::int32_t server) {
@@ -262,10 +265,16 @@ Diagnostics cluster_errors(const ClusterSpec& cluster, const ServerSpec& server)
   };
   if (cluster.count < 1) error_at("count", fmt::format("a cluster of {} servers", cluster.count), "");
   if (cluster.count <= 1) return errors;
-  const bool has_nic = std::any_of(server.devices.begin(), server.devices.end(),
-                                   [](const DeviceSpec& device) { return device.kind == DeviceKind::nic; });
+  const auto is_nic = [](const DeviceSpec& device) { return device.kind == DeviceKind::nic; };
+  const bool has_nic = std::any_of(server.devices.begin(), server.devices.end(), is_nic);
+  const bool without_speed = std::any_of(server.devices.begin(), server.devices.end(), [&](const DeviceSpec& device) {
+    return is_nic(device) && device.nic_speed.count() <= 0.0;
+  });
   if (!has_nic) error_at("server", fmt::format("{} has no NIC to join the servers with", server.id), "");
-  if (cluster.nic_speed.count() <= 0.0) error_at("nic_speed", "the speed of the NICs is missing", "nic_speed = \"400 Gb/s\"");
+  if (cluster.nic_speed.count() <= 0.0 && without_speed) {
+    error_at("nic_speed", fmt::format("neither the cluster nor {} states the speed of the NICs", server.id),
+             "add e.g. nic_speed = \"400 Gb/s\"");
+  }
   if (cluster.oversubscription <= 0.0) error_at("oversubscription", "oversubscription is positive", "1.0 = none");
   return errors;
 }

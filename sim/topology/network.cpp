@@ -21,17 +21,6 @@ constexpr Duration nic_latency{750'000};
 /// A 64-port leaf with half of its ports down.
 constexpr std::size_t leaf_ports_down = 32;
 
-LinkType network_link(const ClusterSpec& cluster, double speeds, Duration latency) {
-  LinkType type;
-  type.id = "network";
-  type.kind = LinkKind::network;
-  type.nominal = cluster.nic_speed * speeds;
-  type.effective = type.nominal * payload_share;
-  type.latency = latency;
-  type.source = cluster.source;
-  return type;
-}
-
 class Network {
  public:
   Network(GraphBuilder& builder, const ClusterSpec& cluster) : builder_(builder), cluster_(cluster) {}
@@ -45,57 +34,77 @@ class Network {
   }
 
   /// A NIC's cable. Each link into or out of a switch carries half of the switch's latency.
-  void attach(VertexId nic, VertexId leaf) {
-    builder_.add_link({nic, leaf, network_link(cluster_, 1.0, nic_latency + cluster_.switch_latency / 2)});
+  void attach(const NetworkPort& port, VertexId leaf) {
+    builder_.add_link({port.nic, leaf, link_type(port.speed, nic_latency + cluster_.switch_latency / 2), false});
   }
 
-  void join_to_spine(VertexId leaf, VertexId spine, std::size_t nics_below) {
-    const double speeds = static_cast<double>(nics_below) / cluster_.oversubscription;
-    builder_.add_link({leaf, spine, network_link(cluster_, speeds, cluster_.switch_latency)});
+  void join_to_spine(VertexId leaf, VertexId spine, Bandwidth below) {
+    builder_.add_link({leaf, spine, link_type(below / cluster_.oversubscription, cluster_.switch_latency), false});
   }
 
  private:
+  LinkType link_type(Bandwidth line_rate, Duration latency) const {
+    LinkType type;
+    type.id = "network";
+    type.kind = LinkKind::network;
+    type.nominal = line_rate;
+    type.effective = line_rate * payload_share;
+    type.latency = latency;
+    type.source = cluster_.source;
+    return type;
+  }
+
   GraphBuilder& builder_;
   const ClusterSpec& cluster_;
 };
 
-void add_rails(Network& network, std::span<const std::vector<VertexId>> nics) {
-  const std::size_t rails = nics.front().size();
-  std::vector<VertexId> leaves;
-  for (std::size_t rail = 0; rail < rails; ++rail) {
-    const VertexId leaf = leaves.emplace_back(network.add_switch("rail" + std::to_string(rail)));
-    for (const std::vector<VertexId>& server : nics) network.attach(server[rail], leaf);
-  }
-  if (rails == 1) return;
-  const VertexId spine = network.add_switch("spine");
-  for (const VertexId leaf : leaves) network.join_to_spine(leaf, spine, nics.size());
-}
+/// Leaves with the sum of the NIC speeds below each.
+struct Leaves {
+  std::vector<VertexId> switches;
+  std::vector<Bandwidth> below;
+};
 
-void add_fat_tree(Network& network, std::span<const std::vector<VertexId>> nics) {
-  const std::size_t per_server = nics.front().size();
-  const std::size_t servers_per_leaf = std::max<std::size_t>(leaf_ports_down / per_server, 1);
-  std::vector<VertexId> leaves;
-  std::vector<std::size_t> nics_below;
-  for (std::size_t first = 0; first < nics.size(); first += servers_per_leaf) {
-    const std::size_t count = std::min(servers_per_leaf, nics.size() - first);
-    const VertexId leaf = leaves.emplace_back(network.add_switch("leaf" + std::to_string(leaves.size())));
-    nics_below.push_back(count * per_server);
-    for (const std::vector<VertexId>& server : nics.subspan(first, count)) {
-      for (const VertexId nic : server) network.attach(nic, leaf);
+Leaves add_rails(Network& network, std::span<const std::vector<NetworkPort>> ports) {
+  Leaves leaves;
+  for (std::size_t rail = 0; rail < ports.front().size(); ++rail) {
+    const VertexId leaf = leaves.switches.emplace_back(network.add_switch("rail" + std::to_string(rail)));
+    Bandwidth& below = leaves.below.emplace_back();
+    for (const std::vector<NetworkPort>& server : ports) {
+      network.attach(server[rail], leaf);
+      below += server[rail].speed;
     }
   }
-  if (leaves.size() == 1) return;
-  const VertexId spine = network.add_switch("spine");
-  for (std::size_t i = 0; i < leaves.size(); ++i) network.join_to_spine(leaves[i], spine, nics_below[i]);
+  return leaves;
+}
+
+Leaves add_fat_tree(Network& network, std::span<const std::vector<NetworkPort>> ports) {
+  const std::size_t servers_per_leaf = std::max<std::size_t>(leaf_ports_down / ports.front().size(), 1);
+  Leaves leaves;
+  for (std::size_t first = 0; first < ports.size(); first += servers_per_leaf) {
+    const std::string name = "leaf" + std::to_string(leaves.switches.size());
+    const VertexId leaf = leaves.switches.emplace_back(network.add_switch(name));
+    Bandwidth& below = leaves.below.emplace_back();
+    const std::size_t count = std::min(servers_per_leaf, ports.size() - first);
+    for (const std::vector<NetworkPort>& server : ports.subspan(first, count)) {
+      for (const NetworkPort& port : server) {
+        network.attach(port, leaf);
+        below += port.speed;
+      }
+    }
+  }
+  return leaves;
 }
 
 }  // namespace
 
-void add_network(GraphBuilder& builder, const ClusterSpec& cluster, std::span<const std::vector<VertexId>> nics) {
+void add_network(GraphBuilder& builder, const ClusterSpec& cluster, std::span<const std::vector<NetworkPort>> ports) {
   Network network(builder, cluster);
-  switch (cluster.fabric) {
-    case FabricKind::rail_optimised: return add_rails(network, nics);
-    case FabricKind::fat_tree: return add_fat_tree(network, nics);
+  const bool by_rail = cluster.fabric == FabricKind::rail_optimised;
+  const Leaves leaves = by_rail ? add_rails(network, ports) : add_fat_tree(network, ports);
+  if (leaves.switches.size() == 1) return;
+  const VertexId spine = network.add_switch("spine");
+  for (std::size_t leaf = 0; leaf < leaves.switches.size(); ++leaf) {
+    network.join_to_spine(leaves.switches[leaf], spine, leaves.below[leaf]);
   }
 }
 

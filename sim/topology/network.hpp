@@ -9,8 +9,13 @@
 
 namespace takt {
 
-/// Adds switches and links behind the NICs. `nics[s]` are the NICs of server s in the order of the server file; all
+struct NetworkPort {
+  VertexId nic{};
+  Bandwidth speed{};  ///< per direction, positive
+};
+
+/// Adds switches and links behind the NICs. `ports[s]` are those of server s in the order of the server file; all
 /// servers have equally many, at least one.
-void add_network(GraphBuilder& builder, const ClusterSpec& cluster, std::span<const std::vector<VertexId>> nics);
+void add_network(GraphBuilder& builder, const ClusterSpec& cluster, std::span<const std::vector<NetworkPort>> ports);
 
 }  // namespace takt

@@ -22,6 +22,8 @@ std::string_view name_of(PathType type) {
 }
 
 std::optional<PathType> path_type_of(std::string_view level) {
+  if (level == "LOC") return PathType::self;
+  if (level == "NVL") return PathType::nvlink;
   constexpr std::array levels = {PathType::pix, PathType::pxb, PathType::phb, PathType::node, PathType::sys};
   const auto found = std::find_if(levels.begin(), levels.end(), [&](PathType type) { return name_of(type) == level; });
   if (found == levels.end()) return std::nullopt;

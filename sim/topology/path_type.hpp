@@ -14,7 +14,8 @@ namespace takt {
 /// between servers and "DIS" where no path exists.
 std::string_view name_of(PathType type);
 
-/// The path type a `level` of the server file means ("PIX", "PXB", "PHB", "NODE", "SYS"); nothing for other words.
+/// The path type a `level` of the server file means ("LOC", "NVL", "PIX", "PXB", "PHB", "NODE", "SYS");
+/// nothing for other words.
 std::optional<PathType> path_type_of(std::string_view level);
 
 /// What a link adds to a path's type; a path has the worst type of its links (semantics N10). A PCIe link between two

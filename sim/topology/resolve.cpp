@@ -75,7 +75,8 @@ class Resolver {
       const CardSpec* card = card_spec(end);
       if (!card) continue;
       if (device(other).kind == DeviceKind::nvswitch) {
-        resolved.type = nvlinks_of(link.type, card->nvlink_links, *card);
+        const bool is_one = link.type.lanes <= 1;  // else the file counted them
+        if (is_one) resolved.type = nvlinks_of(link.type, card->nvlink_links, *card);
         resolved.type.kind = LinkKind::nvswitch;
         if (card->nvlink_links == 0) error(link.place, fmt::format("{} has no NVLink", card->name), "");
       } else if (link.type.kind == LinkKind::pcie) {

@@ -109,3 +109,19 @@ TEST_CASE("a cluster of servers without NICs is refused", "[topology]") {
           "    2 | server = \"four-switches\"\n"
           "      | ^\n");
 }
+
+TEST_CASE("without a speed of the cluster the NICs run at that of the server file", "[topology]") {
+  ServerSpec server = with_nics();
+  ClusterSpec cluster = cluster_of(2);
+  cluster.nic_speed = Bandwidth(0);
+  const Result<Topology> none = build_topology(cluster, server, cards(), LinkBasis::nominal);
+  REQUIRE(render(none.diagnostics()) ==
+          "cluster.toml: error: neither the cluster nor four-switches states the speed of the NICs\n"
+          "hint: add e.g. nic_speed = \"400 Gb/s\"\n");
+  for (DeviceSpec& device : server.devices) {
+    if (device.kind == DeviceKind::nic) device.nic_speed = Bandwidth(25e9);
+  }
+  const Topology topology = built(cluster, server);
+  const std::vector<LinkId>& links = between(topology, "server0/gpu0", "server1/gpu0").route.links;
+  REQUIRE(topology.link(links[2]).capacity == Bandwidth(25e9));
+}
