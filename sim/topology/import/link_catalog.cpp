@@ -53,7 +53,7 @@ LinkType LinkCatalog::pcie(std::int64_t generation, std::int64_t lanes) const {
   const LinkType* wide = find(LinkKind::pcie, generation, full_width);
   LinkType type = scaled(wide ? *wide : raw_pcie(generation), static_cast<double>(lanes) / full_width);
   type.lanes = lanes;
-  type.id = fmt::format("pcie{}-x{}", generation, lanes);
+  if (!wide) type.id = fmt::format("pcie{}-x{}", generation, full_width);
   return type;
 }
 
@@ -98,17 +98,6 @@ LinkType LinkCatalog::socket(std::string_view id) const {
   type.kind = LinkKind::socket;
   type.nominal = type.effective = Bandwidth(slowest_planned);
   type.source = "NCCL's planning constant for Skylake sockets";
-  return type;
-}
-
-LinkType LinkCatalog::memory(Bandwidth bandwidth) const {
-  LinkType type;
-  type.id = "memory";
-  type.kind = LinkKind::memory;
-  for (const auto& [id, known] : types_) {
-    if (known.kind == LinkKind::memory) type = known;
-  }
-  type.nominal = type.effective = bandwidth;
   return type;
 }
 

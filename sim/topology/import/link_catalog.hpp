@@ -29,8 +29,6 @@ class LinkCatalog {
   /// The link between two sockets with the given type id; the first socket link of the file if it has none of that name.
   LinkType socket(std::string_view id) const;
 
-  LinkType memory(Bandwidth bandwidth) const;
-
  private:
   const LinkType* find(LinkKind kind, std::int64_t generation, std::int64_t lanes) const;
 

@@ -27,6 +27,7 @@ class Finisher {
     spec_.source = "imported from " + draft_.source;
     spec_.confidence = "medium";
     choose_cards();
+    if (draft_.title.empty()) spec_.title = default_title();
     if (!errors_.empty()) return std::move(errors_);
     choose_cpus();
     add_sockets();
@@ -92,6 +93,13 @@ class Finisher {
     }
   }
 
+  std::string default_title() {
+    const std::vector<DeviceDraft*> all = cards();
+    const std::string& card = all.front()->card;
+    const CardSpec* spec = spec_of(card);
+    return fmt::format("{}x {}, imported", all.size(), spec ? spec->name : card);
+  }
+
   /// What the card's slot is where the source does not say.
   std::int64_t generation_of(const DeviceDraft& device) const {
     if (const CardSpec* spec = spec_of(device.card)) return spec->pcie_generation;
@@ -122,7 +130,6 @@ class Finisher {
   }
 
   void add_sockets() {
-    bool memory_assumed = false;
     for (const SocketDraft& draft : draft_.sockets) {
       DeviceSpec socket;
       socket.name = draft.name;
@@ -130,22 +137,28 @@ class Finisher {
       socket.cpu = draft.cpu;
       socket.cores = draft.cores;
       socket.host_memory = draft.memory;
-      spec_.devices.push_back(socket);
-      memory_assumed = true;
-    }
-    for (const SocketDraft& draft : draft_.sockets) {
       DeviceSpec memory;
-      memory.name = draft.name + "-memory";
+      memory.name = draft.name + " memory";
       memory.kind = DeviceKind::host_memory;
+      memory.host_memory = draft.memory;
+      spec_.devices.push_back(socket);
       spec_.devices.push_back(memory);
-      const std::optional<CpuFamily> family = cpu_family(draft.cpu);
-      const CpuFamily used = family ? *family : *cpu_family(assumed_cpu_family(default_generation));
-      add_link(draft.name, memory.name, catalog_.memory(used.memory_bandwidth), true);
+      LinkType type;
+      type.id = "memory";
+      type.kind = LinkKind::memory;
+      type.nominal = type.effective = family_of(draft).memory_bandwidth;
+      type.source = spec_.source;
+      type.confidence = spec_.confidence;
+      add_link(draft.name, memory.name, std::move(type), false);
     }
-    if (!memory_assumed) return;
-    const CpuFamily used = cpu_family(draft_.sockets.front().cpu)
-                               .value_or(*cpu_family(assumed_cpu_family(default_generation)));
-    assume(fmt::format("host memory of a socket: {}, every channel populated; the source does not state it", used.memory));
+    assume(fmt::format("host memory bandwidth of a socket: {}, every channel populated; the source does not state it",
+                       family_of(draft_.sockets.front()).memory));
+  }
+
+  /// The socket's family, or the assumed one where Takt does not know the family's name.
+  static CpuFamily family_of(const SocketDraft& socket) {
+    const std::optional<CpuFamily> family = cpu_family(socket.cpu);
+    return family ? *family : *cpu_family(assumed_cpu_family(default_generation));
   }
 
   void add_devices(DeviceKind kind) {
@@ -226,8 +239,7 @@ class Finisher {
     const auto& sockets = draft_.sockets;
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       for (std::size_t j = i + 1; j < sockets.size(); ++j) {
-        const std::optional<CpuFamily> family = cpu_family(sockets[i].cpu);
-        add_link(sockets[i].name, sockets[j].name, catalog_.socket(family ? family->socket_link : ""), true);
+        add_link(sockets[i].name, sockets[j].name, catalog_.socket(family_of(sockets[i]).socket_link), true);
       }
     }
     if (sockets.size() < 2) return;
@@ -251,10 +263,11 @@ class Finisher {
     for (std::string& message : plan.warnings) warn(std::move(message));
     const std::int64_t generation = nvlink_generation(card);
     for (const auto& group : plan.bridges) add_bridge(all, group);
-    for (const auto& group : plan.switched) add_switch(all, group, generation);
     for (const NvlinkPlan::Pair& pair : plan.links) {
       add_link(all[pair.a]->name, all[pair.b]->name, catalog_.nvlink(generation, pair.count, card), false);
     }
+    if (!plan.switched.empty()) add_switch(all, plan.switched.front());
+    if (plan.switched.size() > 1) warn("a server file has one NVSwitch: that of the other cards is left out");
     if (!plan.links.empty() && card && card->nvlink_links == 0) {
       warn(fmt::format("NVLinks between cards that have none: {}; is --card right?", card->name));
     }
@@ -273,13 +286,17 @@ class Finisher {
     spec_.bridges.push_back(std::move(bridge));
   }
 
-  void add_switch(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group, std::int64_t generation) {
+  /// The links state nothing: a card's own number and rate of NVLinks count.
+  void add_switch(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group) {
     DeviceSpec device;
-    device.name = "nvswitch" + std::to_string(nvswitches_++);
+    device.name = "nvswitch";
     device.kind = DeviceKind::nvswitch;
     spec_.devices.push_back(device);
-    LinkType type = catalog_.one_nvlink(generation).value_or(LinkType{});
+    LinkType type;
+    type.id = "nvswitch";
     type.kind = LinkKind::nvswitch;
+    type.source = spec_.source;
+    type.confidence = spec_.confidence;
     for (const std::size_t card : group) add_link(all[card]->name, device.name, type, false);
   }
 
@@ -295,7 +312,7 @@ class Finisher {
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = i;
     assume(fmt::format("NVSwitch between all cards: {} comes on such boards; the source leaves NVLinks to be found at "
                        "run time", card->name));
-    add_switch(all, group, nvlink_generation(card));
+    add_switch(all, group);
   }
 
   void finish_assumptions() {
@@ -310,7 +327,6 @@ class Finisher {
   LinkCatalog catalog_;
   ServerSpec spec_;
   Diagnostics errors_;
-  std::size_t nvswitches_ = 0;
 };
 
 }  // namespace
