@@ -1,10 +1,10 @@
 #include "config/server_writer.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "config/quantity.hpp"
 #include "config/toml_text.hpp"
+
+#include <utility>
+#include <vector>
 
 namespace takt {
 namespace {
@@ -156,6 +156,7 @@ class ServerWriter {
   void write_bridge(const BridgeSpec& bridge) {
     table("[[bridge]]");
     key("cards", list(bridge.cards));
+    if (bridge.link) key("type", toml_string(bridge.link->id));
     key_if_set("source", bridge.source);
   }
 
@@ -170,8 +171,12 @@ class ServerWriter {
     if (!first) return;
     table("[nvswitch]");
     key("cards", list(cards));
-    if (first->type.latency.count() > 0) quantity("latency", first->type.latency);
-    if (first->type.source != server_.source) key_if_set("source", first->type.source);
+    const LinkType& type = first->type;
+    const auto named = link_types_.find(type.id);
+    const bool is_named = named != link_types_.end();
+    if (is_named) key("type", toml_string(type.id));
+    if (type.latency != (is_named ? named->second.latency : Duration{})) quantity("latency", type.latency);
+    if (type.source != (is_named ? named->second.source : server_.source)) key_if_set("source", type.source);
   }
 
   const ServerSpec& server_;

@@ -6,7 +6,9 @@
 namespace takt {
 namespace {
 
-constexpr Bandwidth gigabytes(double per_second) { return Bandwidth(per_second * 1e9); }
+constexpr Bandwidth gigabytes(double per_second) {
+  return Bandwidth(per_second * 1e9);
+}
 
 // Channels and transfer rates: the vendors' product pages, one DIMM a channel.
 constexpr std::array families = {
@@ -33,29 +35,44 @@ std::int64_t amd_family(std::int64_t family) {
 
 std::string intel_id(std::int64_t model) {
   switch (model) {  // Intel Software Developer's Manual, volume 4, table 2-1
-    case 0x4f: case 0x56: return "intel-bdw";
-    case 0x55: return "intel-skl";  // Skylake, Cascade Lake and Cooper Lake share the number
-    case 0x6a: case 0x6c: return "intel-icx";
-    case 0x8f: return "intel-spr";
-    case 0xcf: return "intel-emr";
-    case 0xad: case 0xae: return "intel-gnr";
-    default: return "";
+    case 0x4f:
+    case 0x56:
+      return "intel-bdw";
+    case 0x55:
+      return "intel-skl";  // Skylake, Cascade Lake and Cooper Lake share the number
+    case 0x6a:
+    case 0x6c:
+      return "intel-icx";
+    case 0x8f:
+      return "intel-spr";
+    case 0xcf:
+      return "intel-emr";
+    case 0xad:
+    case 0xae:
+      return "intel-gnr";
+    default:
+      return "";
   }
 }
 
 std::string amd_id(std::int64_t family, std::int64_t model) {
   switch (amd_family(family)) {  // AMD processor programming references
-    case 23: return model >= 0x30 ? "amd-rome" : "amd-naples";
-    case 25: return model >= 0x10 && model != 0x21 ? "amd-genoa" : "amd-milan";  // 0x21: desktop Zen 3
-    case 26: return "amd-turin";
-    default: return "";
+    case 23:
+      return model >= 0x30 ? "amd-rome" : "amd-naples";
+    case 25:
+      return model >= 0x10 && model != 0x21 ? "amd-genoa" : "amd-milan";  // 0x21: desktop Zen 3
+    case 26:
+      return "amd-turin";
+    default:
+      return "";
   }
 }
 
 }  // namespace
 
 std::optional<CpuFamily> cpu_family(std::string_view id) {
-  const auto* const found = std::find_if(families.begin(), families.end(), [&](const CpuFamily& f) { return f.id == id; });
+  const auto* const found =
+      std::find_if(families.begin(), families.end(), [&](const CpuFamily& f) { return f.id == id; });
   if (found == families.end()) return std::nullopt;
   return *found;
 }

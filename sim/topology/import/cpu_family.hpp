@@ -1,22 +1,22 @@
 // CPU families: how sources name them, and what a server of each is assumed to have where its source is silent.
 #pragma once
 
+#include "base/units.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/units.hpp"
-
 namespace takt {
 
 struct CpuFamily {
-  std::string_view id;              ///< "intel-spr"
-  std::int64_t pcie_generation;     ///< of its root ports
-  Bandwidth memory_bandwidth;       ///< of a socket with every channel populated: channels x 8 B x transfer rate
-  std::string_view memory;          ///< the same in words, "8 x DDR5-4800"
-  std::string_view socket_link;     ///< link type id between two sockets, from links.toml
+  std::string_view id;           ///< "intel-spr"
+  std::int64_t pcie_generation;  ///< of its root ports
+  Bandwidth memory_bandwidth;    ///< of a socket with every channel populated: channels x 8 B x transfer rate
+  std::string_view memory;       ///< the same in words, "8 x DDR5-4800"
+  std::string_view socket_link;  ///< link type id between two sockets, from links.toml
 };
 
 /// Nothing if no family has this id.

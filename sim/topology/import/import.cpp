@@ -1,8 +1,8 @@
 #include "topology/import/import.hpp"
 
-#include <string_view>
-
 #include "base/text.hpp"
+
+#include <string_view>
 
 namespace takt {
 
@@ -10,7 +10,8 @@ Result<ServerSpec> import_server(const SourceText& source, const ImportOptions& 
   const std::string_view text = source.text;
   const bool is_xml = trim(text.substr(0, text.find('>'))).substr(0, 1) == "<";
   if (!is_xml) return import_nvidia_smi(source, options);
-  const bool is_hwloc = text.find("<topology") != std::string_view::npos && text.find("<system") == std::string_view::npos;
+  const bool is_hwloc =
+      text.find("<topology") != std::string_view::npos && text.find("<system") == std::string_view::npos;
   return is_hwloc ? import_lstopo(source, options) : import_nccl_xml(source, options);
 }
 

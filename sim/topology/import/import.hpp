@@ -5,12 +5,12 @@
 // the line and the reason: a partial guess about a machine would answer the wrong question.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "base/result.hpp"
 #include "config/card_spec.hpp"
 #include "config/hardware_spec.hpp"
+
+#include <map>
+#include <string>
 
 namespace takt {
 
@@ -18,8 +18,8 @@ namespace takt {
 struct ImportOptions {
   std::string card;  ///< card id of every card (--card); empty: what the source says
   std::string cpu;   ///< CPU family of every socket (--cpu), e.g. "intel-emr"; empty: what the source says, or assumed
-  std::map<std::string, CardSpec> cards;        ///< known cards; an unknown one imports with a warning
-  std::map<std::string, LinkType> link_types;   ///< topologies/links.toml
+  std::map<std::string, CardSpec> cards;       ///< known cards; an unknown one imports with a warning
+  std::map<std::string, LinkType> link_types;  ///< topologies/links.toml
 };
 
 /// `nvidia-smi topo -m`. Errors: no matrix, a cell that is no path type, a row that ends early, two cards whose

@@ -1,7 +1,6 @@
 #include "topology/import/link_catalog.hpp"
 
 #include <array>
-
 #include <fmt/format.h>
 
 namespace takt {
@@ -33,7 +32,8 @@ LinkType raw_pcie(std::int64_t generation) {
   type.kind = LinkKind::pcie;
   type.generation = generation;
   type.lanes = full_width;
-  type.nominal = Bandwidth(transfer_rate(generation) * 1e9 * static_cast<double>(full_width) * encoding / bits_per_byte);
+  type.nominal =
+      Bandwidth(transfer_rate(generation) * 1e9 * static_cast<double>(full_width) * encoding / bits_per_byte);
   type.effective = type.nominal;
   type.source = "computed: transfer rate x lanes x 128/130";
   return type;
@@ -78,7 +78,8 @@ LinkType LinkCatalog::nvlink(std::int64_t generation, std::int64_t count, const 
       one.source = card->source;
     } else if (factor < 1.0 - same || factor > 1.0 + same) {
       one = scaled(one, factor);
-      one.source = fmt::format("{}: {} NVLinks; effective in the proportion of {}", card->id, card->nvlink_links, one.id);
+      one.source =
+          fmt::format("{}: {} NVLinks; effective in the proportion of {}", card->id, card->nvlink_links, one.id);
     }
   }
   LinkType all = scaled(one, static_cast<double>(count));

@@ -1,14 +1,14 @@
 // Link types by what they are, not by name: "PCIe Gen4 x8", "one NVLink of a Hopper card".
 #pragma once
 
+#include "config/card_spec.hpp"
+#include "config/hardware_spec.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "config/card_spec.hpp"
-#include "config/hardware_spec.hpp"
 
 namespace takt {
 
@@ -26,7 +26,8 @@ class LinkCatalog {
   /// The type of one NVLink, as bridges and switches name it; nothing if links.toml has none of this generation.
   std::optional<LinkType> one_nvlink(std::int64_t generation) const;
 
-  /// The link between two sockets with the given type id; the first socket link of the file if it has none of that name.
+  /// The link between two sockets with the given type id; the first socket link of the file if it has none of that
+  /// name.
   LinkType socket(std::string_view id) const;
 
  private:

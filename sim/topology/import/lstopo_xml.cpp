@@ -2,25 +2,26 @@
 // locality they are; under a host bridge (bridge_type "0-1") PCI-PCI bridges ("1-1") lead to PCI devices.
 //
 // A PCIe switch is one upstream port with downstream ports below it, and each port is a bridge of its own. Counted from
-// the host bridge, the bridges on the way to a device are therefore: root port, upstream port, downstream port, upstream
-// port, ... Only upstream ports become switches; a link's speed is that of the port or device at its lower end.
+// the host bridge, the bridges on the way to a device are therefore: root port, upstream port, downstream port,
+// upstream port, ... Only upstream ports become switches; a link's speed is that of the port or device at its lower
+// end.
 //
 // hwloc states a link's speed as payload GB/s. x16 is taken where a generation gives that speed with 16 lanes, else the
 // widest link that does: 15.75 GB/s is Gen3 x16 here, and Gen4 x8 would carry the same.
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <functional>
-#include <map>
-
-#include <fmt/format.h>
-
 #include "base/text.hpp"
 #include "config/xml.hpp"
 #include "topology/import/cpu_family.hpp"
 #include "topology/import/link_catalog.hpp"
 #include "topology/import/pci_ids.hpp"
 #include "topology/import/server_draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
 
 namespace takt {
 namespace {
@@ -34,8 +35,9 @@ struct Speed {
 
 /// The widest link with this payload rate; nothing for 0 (unknown) and rates that no PCIe link has.
 std::optional<Speed> link_of(double gigabytes) {
-  constexpr std::array<double, 6> lane_rates = {0.25, 0.5, 8.0 / 8 * 128 / 130, 16.0 / 8 * 128 / 130,
-                                                32.0 / 8 * 128 / 130, 64.0 / 8};  // GB/s of a lane, PCIe 1 to 6
+  constexpr std::array<double, 6> lane_rates = {
+      0.25,    0.5, 8.0 / 8 * 128 / 130, 16.0 / 8 * 128 / 130, 32.0 / 8 * 128 / 130,
+      64.0 / 8};  // GB/s of a lane, PCIe 1 to 6
   constexpr std::array<std::int64_t, 5> widths = {16, 8, 4, 2, 1};
   for (const std::int64_t lanes : widths) {
     for (std::size_t i = 0; i < lane_rates.size(); ++i) {
@@ -248,7 +250,8 @@ class LstopoReader {
         set_link(element, device);
         draft_.devices.push_back(std::move(device));
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -263,7 +266,8 @@ class LstopoReader {
     draft_.assumed.push_back("cards are numbered by bus id");
     if (several_nodes_) draft_.assumed.push_back("the NUMA nodes of a package are one socket");
     if (speeds_stated_) {
-      draft_.assumed.push_back("PCIe links: the widest that gives the payload rate hwloc states (Gen4 x8 reads as Gen3 x16)");
+      draft_.assumed.push_back(
+          "PCIe links: the widest that gives the payload rate hwloc states (Gen4 x8 reads as Gen3 x16)");
     }
   }
 

@@ -3,13 +3,6 @@
 //
 // Two kinds of such files exist. Dumps (NCCL_TOPO_DUMP_FILE) are complete. Files that clouds ship (NCCL_TOPO_FILE) hold
 // only what a virtual machine hides, the PCI tree, and NCCL finds the rest at run time; what they leave out is assumed.
-#include <algorithm>
-#include <charconv>
-#include <map>
-#include <set>
-
-#include <fmt/format.h>
-
 #include "base/text.hpp"
 #include "config/xml.hpp"
 #include "topology/import/cpu_family.hpp"
@@ -17,6 +10,12 @@
 #include "topology/import/link_catalog.hpp"
 #include "topology/import/pci_ids.hpp"
 #include "topology/import/server_draft.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+#include <set>
 
 namespace takt {
 namespace {
@@ -144,10 +143,14 @@ class NcclFileReader {
       return;
     }
     switch (pci_kind(number(pci, "class"), number(pci, "vendor"))) {
-      case PciKind::bridge: return read_bridge(pci, parent);
-      case PciKind::card: return read_card(pci, parent, bus_id);
-      case PciKind::nic: return add_nic(pci, pci, parent);
-      default: return;  // storage, NVSwitches: not a part of what Takt models
+      case PciKind::bridge:
+        return read_bridge(pci, parent);
+      case PciKind::card:
+        return read_card(pci, parent, bus_id);
+      case PciKind::nic:
+        return add_nic(pci, pci, parent);
+      default:
+        return;  // storage, NVSwitches: not a part of what Takt models
     }
   }
 
@@ -156,8 +159,10 @@ class NcclFileReader {
     double gigatransfers = 0.0;
     const auto [end, failure] = std::from_chars(speed.data(), speed.data() + speed.size(), gigatransfers);
     if (failure == std::errc()) {
-      if (const auto generation = pcie_generation_of(gigatransfers)) device.pcie_generation = *generation;
-      else error(pci, fmt::format("link_speed \"{}\" is none of PCIe (2.5, 5, 8, 16, 32, 64 GT/s)", speed));
+      if (const auto generation = pcie_generation_of(gigatransfers))
+        device.pcie_generation = *generation;
+      else
+        error(pci, fmt::format("link_speed \"{}\" is none of PCIe (2.5, 5, 8, 16, 32, 64 GT/s)", speed));
     }
     device.pcie_lanes = integer(pci, "link_width").value_or(0);
     constexpr std::int64_t widest = 32;
@@ -191,7 +196,8 @@ class NcclFileReader {
       if (gpu.name != "gpu") continue;
       has_gpu_elements_ = true;
       card.rank = integer(gpu, "rank");
-      if (const std::optional<std::int64_t> sm = integer(gpu, "sm")) check_sm(gpu, *sm, card.draft.card);
+      card.draft.compute_capability = integer(gpu, "sm").value_or(0);
+      if (card.draft.compute_capability > 0) check_sm(gpu, card.draft);
       for (const XmlElement& link : gpu.children) {
         if (link.name == "nvlink") card.nvlinks.push_back(&link);
       }
@@ -200,13 +206,14 @@ class NcclFileReader {
   }
 
   /// A device number that contradicts the compute capability is not believed: test files copy one number everywhere.
-  void check_sm(const XmlElement& gpu, std::int64_t sm, std::string& card) {
-    const auto known = options_.cards.find(card);
-    if (known == options_.cards.end() || known->second.compute_capability == sm) return;
+  void check_sm(const XmlElement& gpu, DeviceDraft& card) {
+    const auto known = options_.cards.find(card.card);
+    if (known == options_.cards.end() || known->second.compute_capability == card.compute_capability) return;
     if (options_.card.empty()) {
-      warn(gpu, fmt::format("the PCI device number says {}, but sm is {}: the number is not believed", card, sm));
+      warn(gpu, fmt::format("the PCI device number says {}, but sm is {}: the number is not believed", card.card,
+                            card.compute_capability));
     }
-    card.clear();
+    card.card.clear();
   }
 
   void add_nic(const XmlElement& element, const XmlElement& link, const std::string& parent) {
@@ -240,7 +247,8 @@ class NcclFileReader {
   }
 
   void put_cards_in_order() {
-    const bool ranked = std::all_of(cards_.begin(), cards_.end(), [](const CardElement& c) { return c.rank.has_value(); });
+    const bool ranked =
+        std::all_of(cards_.begin(), cards_.end(), [](const CardElement& c) { return c.rank.has_value(); });
     std::stable_sort(cards_.begin(), cards_.end(), [&](const CardElement& a, const CardElement& b) {
       return ranked ? *a.rank < *b.rank : a.bus_id < b.bus_id;
     });
@@ -277,9 +285,11 @@ class NcclFileReader {
     for (const auto& [card, count] : to_switch) draft_.nvlinks.push_back({card, -1, count});
     for (const auto& [pair, count] : pairs) draft_.nvlinks.push_back({pair.first, pair.second, count});
     if (lost == 0) return;
-    draft_.warnings.push_back({Severity::warning, {source_.file, 0, 0, ""},
-                               fmt::format("{} NVLinks lead to cards that are not in the file; they are left out", lost),
-                               "the dump was taken with a part of the cards"});
+    draft_.warnings.push_back(
+        {Severity::warning,
+         {source_.file, 0, 0, ""},
+         fmt::format("{} NVLinks lead to cards that are not in the file; they are left out", lost),
+         "the dump was taken with a part of the cards"});
   }
 
   const SourceText& source_;

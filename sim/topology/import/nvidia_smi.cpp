@@ -9,16 +9,15 @@
 // NV# hides the PCIe distance of a pair, so two bridged cards are placed by their distances to everything else and by
 // their affinity columns. What is left open then is assumed and said. In the end the machine's own distances are held
 // against the matrix; a matrix that no tree can produce (virtual machines print such) is imported with a warning.
-#include <algorithm>
-#include <map>
-
-#include <fmt/format.h>
-
 #include "base/text.hpp"
 #include "topology/import/cpu_list.hpp"
 #include "topology/import/path_matrix.hpp"
 #include "topology/import/server_draft.hpp"
 #include "topology/import/union_find.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
 
 namespace takt {
 namespace {
@@ -132,14 +131,16 @@ class MatrixLayout {
       }
       if (!node || !by_node.emplace(*node, members).second) return sets;
     }
+    bool renumbered = false;
     std::vector<std::string> nodes;
     sets.clear();
     for (auto& [node, members] : by_node) {
-      if (node != static_cast<std::int64_t>(sets.size())) renumbered_ = true;
+      if (node != static_cast<std::int64_t>(sets.size())) renumbered = true;
       nodes.push_back(std::to_string(node));
       sets.push_back(std::move(members));
     }
-    if (renumbered_) draft_.assumed.push_back(fmt::format("sockets cpu0, cpu1, ... are the NUMA nodes {}", join(nodes, ", ")));
+    if (renumbered && sets.size() > 1)
+      draft_.assumed.push_back(fmt::format("sockets cpu0, cpu1, ... are the NUMA nodes {}", join(nodes, ", ")));
     return sets;
   }
 
@@ -184,8 +185,8 @@ class MatrixLayout {
       parents_[tree.front()] = socket;
       return;
     }
-    const bool one_switch = std::all_of(tree.begin(), tree.end(),
-                                        [&](std::size_t i) { return switches_.together(i, tree.front()); });
+    const bool one_switch =
+        std::all_of(tree.begin(), tree.end(), [&](std::size_t i) { return switches_.together(i, tree.front()); });
     const std::string top = add_switch(socket);
     std::map<std::size_t, std::string> leaves;
     for (const std::size_t i : tree) {
@@ -223,12 +224,17 @@ class MatrixLayout {
 
   bool fits(std::size_t i, std::size_t j) const {
     switch (matrix_.at(i, j).cell) {
-      case PathCell::pix: return switches_.together(i, j);
-      case PathCell::pxb: return trees_.together(i, j) && !switches_.together(i, j);
+      case PathCell::pix:
+        return switches_.together(i, j);
+      case PathCell::pxb:
+        return trees_.together(i, j) && !switches_.together(i, j);
       case PathCell::phb:
-      case PathCell::node: return sockets_.together(i, j) && !trees_.together(i, j);
-      case PathCell::sys: return !sockets_.together(i, j);
-      default: return true;
+      case PathCell::node:
+        return sockets_.together(i, j) && !trees_.together(i, j);
+      case PathCell::sys:
+        return !sockets_.together(i, j);
+      default:
+        return true;
     }
   }
 
@@ -258,11 +264,13 @@ class MatrixLayout {
       }
     }
     if (same_socket_assumed_) {
-      assumed.push_back("cards joined by NVLink share a socket: NV# hides their PCIe path and there is no affinity column");
+      assumed.push_back(
+          "cards joined by NVLink share a socket: NV# hides their PCIe path and there is no affinity column");
     }
     if (coherent) {
-      assumed.push_back("CPU family nvidia-grace: the cards have NUMA nodes of their own; the coherent link to the CPU "
-                        "(NVLink-C2C) is taken for the card's PCIe slot");
+      assumed.push_back(
+          "CPU family nvidia-grace: the cards have NUMA nodes of their own; the coherent link to the CPU "
+          "(NVLink-C2C) is taken for the card's PCIe slot");
     }
     if (any_pair_without_relation) warn("the distance of some adapters to each other is not stated");
   }
@@ -276,7 +284,6 @@ class MatrixLayout {
   ServerDraft draft_;
   std::size_t switch_count_ = 0;
   bool same_socket_assumed_ = false;
-  bool renumbered_ = false;
 };
 
 }  // namespace

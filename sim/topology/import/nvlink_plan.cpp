@@ -1,12 +1,11 @@
 #include "topology/import/nvlink_plan.hpp"
 
-#include <algorithm>
-#include <map>
-
-#include <fmt/format.h>
-
 #include "base/text.hpp"
 #include "topology/import/union_find.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
 
 namespace takt {
 namespace {
@@ -86,9 +85,9 @@ class Planner {
     const auto peers = static_cast<std::int64_t>(cards.size()) - 1;
     const std::int64_t available = links_per_card_.value_or(most_links);
     if (mesh && peers > 1 && *mesh * peers > available) {
-      plan_.assumed.push_back(fmt::format("NVSwitch between {}: NV{} each to each is more than the {} NVLinks of {}",
-                                          names(cards), *mesh, available,
-                                          links_per_card_ ? "the card" : "any card"));
+      plan_.assumed.push_back(fmt::format("NVSwitch between {}: NV{} each to each would need {} NVLinks, {} has {}",
+                                          names(cards), *mesh, *mesh * peers, links_per_card_ ? "the card" : "any card",
+                                          available));
       plan_.switched.push_back(cards);
       return;
     }

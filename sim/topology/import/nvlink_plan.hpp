@@ -1,13 +1,13 @@
 // From "so many NVLinks between these two cards" to what a server file says: bridges, single links, an NVSwitch.
 #pragma once
 
+#include "config/card_spec.hpp"
+#include "topology/import/server_draft.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "config/card_spec.hpp"
-#include "topology/import/server_draft.hpp"
 
 namespace takt {
 
@@ -25,7 +25,8 @@ struct NvlinkPlan {
   std::vector<std::string> warnings;
 };
 
-/// `card_names` are for messages, in card order. `links_per_card` is the number of NVLinks of the cards; nothing if the card is unknown.
+/// `card_names` are for messages, in card order. `links_per_card` is the number of NVLinks of the cards; nothing if the
+/// card is unknown.
 ///
 /// A group of cards joined by NVLink is one of three things. If the source names switches, or if the pairs of a full
 /// mesh show more links than a card has (eight cards with NV18 each to each would need 7 x 18), it is an NVSwitch. If

@@ -10,26 +10,31 @@
 // tabs if the line has any (then affinity cells may be empty), else at spaces.
 #include "topology/import/path_matrix.hpp"
 
+#include "base/text.hpp"
+#include "topology/import/text_line.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <string_view>
-
 #include <fmt/format.h>
-
-#include "base/text.hpp"
-#include "topology/import/text_line.hpp"
+#include <string_view>
 
 namespace takt {
 namespace {
 
 enum class AffinityColumn { cpu, numa, gpu_numa };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
-bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 
-bool is_card_label(std::string_view text) { return text.substr(0, 3) == "GPU" && all_digits(text.substr(3)); }
+bool is_card_label(std::string_view text) {
+  return text.substr(0, 3) == "GPU" && all_digits(text.substr(3));
+}
 
 /// A word that may name an adapter: "NIC0", "mlx5_10", "bnxt_re0". Words of a sentence do not end in a digit.
 bool is_adapter_label(std::string_view text) {
@@ -82,11 +87,12 @@ std::optional<std::int64_t> first_number(std::string_view text) {
 }
 
 bool is_cpu_list(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == ',' || c == '-'; });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == ',' || c == '-'; });
 }
 
 struct Header {
-  std::size_t line = 0;                         ///< position in the lines
+  std::size_t line = 0;  ///< position in the lines
   std::vector<TextCell> labels;
   std::vector<AffinityColumn> affinity;
 };
@@ -120,7 +126,9 @@ class MatrixReader {
 
   Result<PathMatrix> read() {
     if (!find_header()) {
-      return Diagnostic{Severity::error, {source_.file, 0, 0, ""}, "no matrix: no line names the columns (GPU0 GPU1 ...)",
+      return Diagnostic{Severity::error,
+                        {source_.file, 0, 0, ""},
+                        "no matrix: no line names the columns (GPU0 GPU1 ...)",
                         "paste the whole output of `nvidia-smi topo -m`, header line included"};
     }
     make_devices();
@@ -234,9 +242,15 @@ class MatrixReader {
 
   static void set_affinity(MatrixDevice& device, AffinityColumn column, const std::string& text) {
     switch (column) {
-      case AffinityColumn::cpu: device.cpu_affinity = is_cpu_list(text) ? text : ""; return;
-      case AffinityColumn::numa: device.numa_node = first_number(text); return;
-      case AffinityColumn::gpu_numa: device.gpu_numa_node = first_number(text); return;
+      case AffinityColumn::cpu:
+        device.cpu_affinity = is_cpu_list(text) ? text : "";
+        return;
+      case AffinityColumn::numa:
+        device.numa_node = first_number(text);
+        return;
+      case AffinityColumn::gpu_numa:
+        device.gpu_numa_node = first_number(text);
+        return;
     }
   }
 
@@ -285,8 +299,7 @@ class MatrixReader {
     if (one.cell == PathCell::unknown) one = other;
     other = one;
     if (one.cell != PathCell::unknown || !a.is_card || !b.is_card) return;
-    error(a.has_row ? b.place : a.place,
-          fmt::format("no row says how {} and {} are connected", a.label, b.label),
+    error(a.has_row ? b.place : a.place, fmt::format("no row says how {} and {} are connected", a.label, b.label),
           "rows are missing; paste the whole output");
   }
 
@@ -307,6 +320,8 @@ class MatrixReader {
 
 }  // namespace
 
-Result<PathMatrix> read_path_matrix(const SourceText& source) { return MatrixReader(source).read(); }
+Result<PathMatrix> read_path_matrix(const SourceText& source) {
+  return MatrixReader(source).read();
+}
 
 }  // namespace takt

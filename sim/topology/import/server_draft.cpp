@@ -1,14 +1,14 @@
 #include "topology/import/server_draft.hpp"
 
-#include <algorithm>
-#include <set>
-
-#include <fmt/format.h>
-
 #include "base/text.hpp"
 #include "topology/import/cpu_family.hpp"
 #include "topology/import/link_catalog.hpp"
 #include "topology/import/nvlink_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
 
 namespace takt {
 namespace {
@@ -73,7 +73,8 @@ class Finisher {
       if (card->card.empty()) nameless.push_back(card->name);
     }
     if (!nameless.empty()) {
-      errors_.push_back({Severity::error, {place_.file, 0, 0, ""},
+      errors_.push_back({Severity::error,
+                         {place_.file, 0, 0, ""},
                          fmt::format("the source does not say which card {} {}", join(nameless, ", "),
                                      nameless.size() == 1 ? "is" : "are"),
                          "say it with --card, e.g. --card h200-nvl"});
@@ -82,7 +83,8 @@ class Finisher {
     for (const std::string& other : contradicted) {
       warn(fmt::format("the source names the cards {}, --card says {}: --card is used", other, options_.card));
     }
-    if (contradicted.empty() && !options_.card.empty()) assume(fmt::format("card: {}, as given with --card", options_.card));
+    if (contradicted.empty() && !options_.card.empty())
+      assume(fmt::format("card: {}, as given with --card", options_.card));
     std::set<std::string> unknown;
     for (const DeviceDraft* card : cards()) {
       if (!spec_of(card->card)) unknown.insert(card->card);
@@ -103,7 +105,8 @@ class Finisher {
   /// What the card's slot is where the source does not say.
   std::int64_t generation_of(const DeviceDraft& device) const {
     if (const CardSpec* spec = spec_of(device.card)) return spec->pcie_generation;
-    return default_generation;
+    const std::optional<CpuFamily> family = cpu_family(draft_.sockets.front().cpu);
+    return family ? std::min(family->pcie_generation, default_generation) : default_generation;
   }
 
   std::int64_t newest_card_generation() {
@@ -245,8 +248,10 @@ class Finisher {
     if (sockets.size() < 2) return;
     assume(fmt::format("link between sockets: the measured one of {}; the source does not state it", sockets[0].cpu));
     if (sockets.size() > 2) {
-      assume(fmt::format("{} NUMA nodes as {} sockets, each linked to each; nodes of one socket (NPS, a virtual machine) "
-                         "are nearer than that", sockets.size(), sockets.size()));
+      assume(
+          fmt::format("{} NUMA nodes as {} sockets, each linked to each; nodes of one socket (NPS, a virtual machine) "
+                      "are nearer than that",
+                      sockets.size(), sockets.size()));
     }
   }
 
@@ -254,49 +259,69 @@ class Finisher {
     const std::vector<DeviceDraft*> all = cards();
     const CardSpec* card = all.empty() ? nullptr : spec_of(all.front()->card);
     if (!draft_.nvlinks_known) return add_unknown_nvlinks(all, card);
-    const std::optional<std::int64_t> links = card && card->nvlink_links > 0 ? std::optional(card->nvlink_links)
-                                                                              : std::nullopt;
+    const std::optional<std::int64_t> links =
+        card && card->nvlink_links > 0 ? std::optional(card->nvlink_links) : std::nullopt;
     std::vector<std::string> names;
     for (const DeviceDraft* device : all) names.push_back(device->name);
     NvlinkPlan plan = plan_nvlinks(draft_.nvlinks, std::move(names), links);
     for (std::string& line : plan.assumed) assume(std::move(line));
     for (std::string& message : plan.warnings) warn(std::move(message));
-    const std::int64_t generation = nvlink_generation(card);
-    for (const auto& group : plan.bridges) add_bridge(all, group);
+    if (all.empty()) return;
+    const std::int64_t generation = nvlink_generation(card, *all.front());
+    for (const auto& group : plan.bridges) add_bridge(all, group, generation);
     for (const NvlinkPlan::Pair& pair : plan.links) {
       add_link(all[pair.a]->name, all[pair.b]->name, catalog_.nvlink(generation, pair.count, card), false);
     }
-    if (!plan.switched.empty()) add_switch(all, plan.switched.front());
+    if (!plan.switched.empty()) add_switch(all, plan.switched.front(), generation);
     if (plan.switched.size() > 1) warn("a server file has one NVSwitch: that of the other cards is left out");
     if (!plan.links.empty() && card && card->nvlink_links == 0) {
       warn(fmt::format("NVLinks between cards that have none: {}; is --card right?", card->name));
     }
   }
 
-  std::int64_t nvlink_generation(const CardSpec* card) const {
-    if (card && nvlink_generation_of(card->compute_capability) > 0) return nvlink_generation_of(card->compute_capability);
+  std::int64_t nvlink_generation(const CardSpec* card, const DeviceDraft& device) const {
+    const std::int64_t capability = card ? card->compute_capability : device.compute_capability;
+    if (nvlink_generation_of(capability) > 0) return nvlink_generation_of(capability);
     constexpr std::int64_t ampere = 3;
     return ampere;
   }
 
-  void add_bridge(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group) {
+  void add_bridge(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group,
+                  std::int64_t generation) {
     BridgeSpec bridge;
     for (const std::size_t card : group) bridge.cards.push_back(all[card]->name);
+    bridge.link = nvlink_of_file(all, group, generation);
     bridge.source = draft_.source;
     spec_.bridges.push_back(std::move(bridge));
   }
 
-  /// The links state nothing: a card's own number and rate of NVLinks count.
-  void add_switch(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group) {
+  /// The file's type of one NVLink, if it has the rate of the card's: cards of one generation differ (GA102 has slower
+  /// links than GA100), and then the card's own number and rate count.
+  std::optional<LinkType> nvlink_of_file(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group,
+                                         std::int64_t generation) const {
+    const CardSpec* card = spec_of(all[group.front()]->card);
+    const std::optional<LinkType> type = catalog_.one_nvlink(generation);
+    if (!card || card->nvlink_links == 0 || !type) return type;
+    const double rate = card->nvlink_per_direction.count() / static_cast<double>(card->nvlink_links);
+    constexpr double rounding = 1e-6;
+    if (std::abs(rate - type->nominal.count()) > rounding * rate) return std::nullopt;
+    return type;
+  }
+
+  void add_switch(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group,
+                  std::int64_t generation) {
     DeviceSpec device;
     device.name = "nvswitch";
     device.kind = DeviceKind::nvswitch;
     spec_.devices.push_back(device);
     LinkType type;
-    type.id = "nvswitch";
+    if (const std::optional<LinkType> known = nvlink_of_file(all, group, generation)) {
+      type = *known;
+    } else {
+      type.id = "nvswitch";
+      type.source = spec_.source;
+    }
     type.kind = LinkKind::nvswitch;
-    type.source = spec_.source;
-    type.confidence = spec_.confidence;
     for (const std::size_t card : group) add_link(all[card]->name, device.name, type, false);
   }
 
@@ -310,9 +335,11 @@ class Finisher {
     }
     std::vector<std::size_t> group(all.size());
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = i;
-    assume(fmt::format("NVSwitch between all cards: {} comes on such boards; the source leaves NVLinks to be found at "
-                       "run time", card->name));
-    add_switch(all, group);
+    assume(
+        fmt::format("NVSwitch between all cards: {} comes on such boards; the source leaves NVLinks to be found at "
+                    "run time",
+                    card->name));
+    add_switch(all, group, nvlink_generation(card, *all.front()));
   }
 
   void finish_assumptions() {

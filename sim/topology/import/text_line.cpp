@@ -1,9 +1,9 @@
 #include "topology/import/text_line.hpp"
 
+#include "base/text.hpp"
+
 #include <cctype>
 #include <string_view>
-
-#include "base/text.hpp"
 
 namespace takt {
 namespace {

@@ -1,11 +1,11 @@
 // A line of a pasted text, cut into cells with their columns.
 #pragma once
 
+#include "config/source.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "config/source.hpp"
 
 namespace takt {
 
@@ -17,7 +17,7 @@ struct TextCell {
 
 /// A line as a user sees it: without terminal colour codes and carriage returns, table bars as spaces.
 struct TextLine {
-  std::uint32_t number = 0;     ///< from 1
+  std::uint32_t number = 0;  ///< from 1
   std::string text;
   bool tabbed = false;          ///< cells are separated by tabs (then they may be empty or hold spaces)
   std::vector<TextCell> cells;  ///< trimmed

@@ -22,8 +22,9 @@ class UnionFind {
   bool together(std::size_t a, std::size_t b) const { return find(a) == find(b); }
 
   void join(std::size_t a, std::size_t b) {
-    const auto [low, high] = std::minmax(find(a), find(b));
-    parent_[high] = low;
+    const std::size_t root_a = find(a);
+    const std::size_t root_b = find(b);
+    parent_[std::max(root_a, root_b)] = std::min(root_a, root_b);
   }
 
   /// The sets, each ascending, ordered by their smallest member.
