@@ -28,6 +28,8 @@ struct TransformerShape {
   bool layer_norm = false;         ///< LayerNorm with a bias (GPT-2) instead of RMSNorm
   bool fused_qkv = false;          ///< queries, keys and values are one linear layer, "qkv" (GPT-2)
   std::int64_t learned_positions = 0;  ///< rows of a learned position embedding; 0 = rotary
+  std::int64_t sliding_window = 0; ///< tokens that a token attends to at most; 0 = all before it
+  std::int64_t global_every = 0;   ///< every how-manieth layer ignores the window (Gemma 2: 2, Gemma 3: 6); 0 = none
 };
 
 /// Layers of given times and sizes, for oracles and thought experiments.

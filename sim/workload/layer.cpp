@@ -102,7 +102,10 @@ InputGradient needed_if(bool requires_gradient) {
 
 class LayerWriter {
  public:
-  LayerWriter(const Recipe& recipe, const KernelPricer& pricer) : recipe_(recipe), pricer_(pricer) {}
+  LayerWriter(const Recipe& recipe, const KernelPricer& pricer, std::int64_t window)
+      : recipe_(recipe), pricer_(pricer), attending_(recipe.shape) {
+    attending_.sliding_window = window;
+  }
 
   std::vector<Step> forward();
   std::vector<Kernel> backward(const GradientFlow& flow);
@@ -142,6 +145,7 @@ class LayerWriter {
 
   const Recipe& recipe_;
   const KernelPricer& pricer_;
+  TransformerShape attending_;  ///< the shape with this layer's window
   std::vector<Step> steps_;
   std::vector<Kernel> backward_;
 };
@@ -157,7 +161,7 @@ std::vector<Step> LayerWriter::forward() {
     step(Part::norm, elementwise("q and k norm", norm().forward * rotated_width()));
   if (shape().learned_positions == 0)
     step(Part::rope, elementwise("rope", rope_traffic.forward * rotated_width()));
-  step(Part::attention, pricer_.attention(recipe_.batch, recipe_.sequence, shape(), recipe_.attention,
+  step(Part::attention, pricer_.attention(recipe_.batch, recipe_.sequence, attending_, recipe_.attention,
                                           AttentionPass::forward, recipe_.activation));
   linears_forward(is_output);
   if (four_norms) step(Part::norm, elementwise("post-attention norm", norm().forward * hidden()));
@@ -221,7 +225,7 @@ std::vector<Kernel> LayerWriter::backward(const GradientFlow& flow) {
     linears_backward(is_output, needed_if(flow.projections));
   }
   if (flow.projections)
-    run_backward(pricer_.attention(recipe_.batch, recipe_.sequence, shape(), recipe_.attention,
+    run_backward(pricer_.attention(recipe_.batch, recipe_.sequence, attending_, recipe_.attention,
                                    AttentionPass::backward, recipe_.activation));
   if (flow.rotated) {
     if (shape().learned_positions == 0)
@@ -308,13 +312,21 @@ PassTraffic norm_traffic(const TransformerShape& shape) {
 
 bool kept_by_selective(std::size_t linear) { return linear % 2 == 0; }
 
-LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, InputGradient input) {
-  LayerWriter writer(recipe, pricer);
+LayerVariant layer_variant(const Recipe& recipe, std::int64_t layer) {
+  const TransformerShape& shape = recipe.shape;
+  const bool global = shape.global_every > 0 && (layer + 1) % shape.global_every == 0;
+  const bool windowed = shape.sliding_window > 0 && shape.sliding_window < recipe.sequence && !global;
+  return {.input = needed_if(layer > 0 || first_layer_input_needs_gradient(recipe)),
+          .window = windowed ? shape.sliding_window : 0};
+}
+
+LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, const LayerVariant& variant) {
+  LayerWriter writer(recipe, pricer, variant.window);
   const std::vector<Step> steps = writer.forward();
   LayerKernels kernels;
   for (const Step& step : steps) kernels.forward.push_back(step.kernel);
   kernels.recompute = recomputed(recipe, steps);
-  kernels.backward = writer.backward(gradient_flow(recipe, input));
+  kernels.backward = writer.backward(gradient_flow(recipe, variant.input));
   return kernels;
 }
 

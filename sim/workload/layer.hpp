@@ -16,8 +16,17 @@ struct LayerKernels {
   std::vector<Kernel> backward;
 };
 
-/// `input` says whether the gradient of the layer's input is needed (semantics C7).
-LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, InputGradient input);
+/// What tells one decoder layer of a model from another.
+struct LayerVariant {
+  InputGradient input = InputGradient::needed;  ///< whether the gradient of the layer's input is needed (semantics C7)
+  std::int64_t window = 0;                      ///< tokens a token attends to at most; 0 = all before it
+
+  bool operator==(const LayerVariant&) const = default;
+};
+
+LayerVariant layer_variant(const Recipe& recipe, std::int64_t layer);
+
+LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, const LayerVariant& variant);
 
 /// Bytes of memory traffic a token and element of width in 16 bits, summed over the kernels of a pass.
 struct PassTraffic {

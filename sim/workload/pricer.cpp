@@ -71,15 +71,18 @@ double masked_attention_efficiency(const CardSpec& card, AttentionPass pass) {
   return pass == AttentionPass::forward ? forward : forward * backward_over_forward;
 }
 
-/// Tokens that attend to each other, summed over the batch: the causal half of the square, or all of it.
+/// Pairs of tokens whose scores are computed, summed over the batch: all of the square, or what a causal kernel needs
+/// of it: half, or with a sliding window of W tokens the band of SW - W^2 / 2.
 struct AttentionPairs {
   double full = 0.0;
   double causal = 0.0;
 };
 
-AttentionPairs attention_pairs(std::int64_t batch, std::int64_t sequence) {
-  const double full = static_cast<double>(batch) * static_cast<double>(sequence) * static_cast<double>(sequence);
-  return {.full = full, .causal = full / 2.0};
+AttentionPairs attention_pairs(std::int64_t batch, std::int64_t sequence, std::int64_t window) {
+  const double tokens = static_cast<double>(sequence);
+  const double reach = static_cast<double>(window > 0 ? std::min(window, sequence) : sequence);
+  return {.full = static_cast<double>(batch) * tokens * tokens,
+          .causal = static_cast<double>(batch) * reach * (tokens - reach / 2.0)};
 }
 
 /// A pair costs two multiply-adds a dimension and head forward (scores, values), five matmuls instead of two backward
@@ -131,7 +134,7 @@ Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const 
   const Precision format = activation_precision(precision);
   const double element = operand_bytes(format);
   const double tokens = static_cast<double>(batch) * static_cast<double>(sequence);
-  const AttentionPairs pairs = attention_pairs(batch, sequence);
+  const AttentionPairs pairs = attention_pairs(batch, sequence, shape.sliding_window);
   const double peak = peak_of(card_, format).count();
   Load load;
   Speed speed{.flops = 0.0, .bytes = efficiency.memory * card_.memory_bandwidth.count()};

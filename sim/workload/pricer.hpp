@@ -24,7 +24,7 @@ class KernelPricer {
               KernelKind kind = KernelKind::gemm) const;
 
   /// Attention over `batch` sequences of `sequence` tokens; causal. FLOP = 2 B S^2 heads head_dim forward, 2.5 times
-  /// that backward (semantics C3, C4).
+  /// that backward (semantics C3, C4); less if the shape has a sliding window shorter than the sequence.
   Kernel attention(std::int64_t batch, std::int64_t sequence, const TransformerShape& shape, AttentionKernel kernel,
                    AttentionPass pass, Precision precision) const;
 

@@ -1,5 +1,6 @@
 #include "workload/workload.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,15 +31,15 @@ BlockKind embedding_block(const Recipe& recipe, const KernelPricer& pricer) {
           .has_backward = trains};
 }
 
-BlockKind layer_block(const Recipe& recipe, const KernelPricer& pricer, InputGradient input) {
-  LayerKernels kernels = layer_kernels(recipe, pricer, input);
+BlockKind layer_block(const Recipe& recipe, const KernelPricer& pricer, const LayerVariant& variant) {
+  LayerKernels kernels = layer_kernels(recipe, pricer, variant);
   return {.name = "layer",
           .parameters = layer_parameters(recipe),
           .forward = std::move(kernels.forward),
           .recompute = std::move(kernels.recompute),
           .backward = std::move(kernels.backward),
           .memory = layer_memory(recipe),
-          .inputs_need_gradient = input == InputGradient::needed,
+          .inputs_need_gradient = variant.input == InputGradient::needed,
           .has_backward = true};
 }
 
@@ -54,22 +55,14 @@ BlockKind head_block(const Recipe& recipe, const KernelPricer& pricer) {
           .has_backward = true};
 }
 
-/// The decoder layers are one kind, or two where the first layer's input needs no gradient (C7).
-void add_blocks(Workload& workload, const Recipe& recipe, const KernelPricer& pricer) {
-  const auto add = [&workload](BlockKind kind, std::int64_t count) {
-    const auto id = static_cast<std::uint32_t>(workload.kinds.size());
-    workload.kinds.push_back(std::move(kind));
-    workload.blocks.insert(workload.blocks.end(), static_cast<std::size_t>(count), id);
-  };
-  const std::int64_t layers = recipe.shape.layers;
-  add(embedding_block(recipe, pricer), 1);
-  if (first_layer_input_needs_gradient(recipe)) {
-    add(layer_block(recipe, pricer, InputGradient::needed), layers);
-  } else {
-    add(layer_block(recipe, pricer, InputGradient::not_needed), 1);
-    if (layers > 1) add(layer_block(recipe, pricer, InputGradient::needed), layers - 1);
-  }
-  add(head_block(recipe, pricer), 1);
+/// Operations of a decoder layer's attention that the model needs forward, whichever kernel runs: the causal ones (C3).
+double needed_attention(const Recipe& recipe, const KernelPricer& pricer, const LayerVariant& variant) {
+  TransformerShape shape = recipe.shape;
+  shape.sliding_window = variant.window;
+  return pricer
+      .attention(recipe.batch, recipe.sequence, shape, AttentionKernel::flash, AttentionPass::forward,
+                 recipe.activation)
+      .flops.count();
 }
 
 double flops_of(const std::vector<Kernel>& kernels) {
@@ -78,27 +71,53 @@ double flops_of(const std::vector<Kernel>& kernels) {
   return sum;
 }
 
-/// Operations that the model needs, whichever attention kernel runs: causal attention, and 2 times that backward where
-/// a kernel that recomputes its scores does 2.5 (C4).
 double needed_flops(const std::vector<Kernel>& kernels, double attention) {
   double sum = 0.0;
   for (const Kernel& kernel : kernels) sum += kernel.kind == KernelKind::attention ? attention : kernel.flops.count();
   return sum;
 }
 
-void count_flops(Workload& workload, const Recipe& recipe) {
-  const double pairs =
-      static_cast<double>(recipe.batch) * static_cast<double>(recipe.sequence) * static_cast<double>(recipe.sequence);
-  const double attention = 2.0 * pairs * static_cast<double>(query_width(recipe.shape));  // C3
-  double model = 0.0;
-  double hardware = 0.0;
-  for (const std::uint32_t id : workload.blocks) {
-    const BlockKind& kind = workload.kinds[id];
-    model += needed_flops(kind.forward, attention) + needed_flops(kind.backward, 2.0 * attention);
-    hardware += flops_of(kind.forward) + flops_of(kind.recompute) + flops_of(kind.backward);
+/// Appends blocks and counts their operations. `attention`: what one attention forward needs; backward needs twice
+/// that, where a kernel that computes its scores again does 2.5 times (C4).
+class BlockList {
+ public:
+  explicit BlockList(Workload& workload) : workload_(workload) {}
+
+  std::uint32_t kind(BlockKind kind, double attention) {
+    model_.push_back(needed_flops(kind.forward, attention) + needed_flops(kind.backward, 2.0 * attention));
+    hardware_.push_back(flops_of(kind.forward) + flops_of(kind.recompute) + flops_of(kind.backward));
+    workload_.kinds.push_back(std::move(kind));
+    return static_cast<std::uint32_t>(workload_.kinds.size() - 1);
   }
-  workload.model_flops = Flops(model);
-  workload.hardware_flops = Flops(hardware);
+
+  void block(std::uint32_t kind) {
+    workload_.blocks.push_back(kind);
+    workload_.model_flops += Flops(model_[kind]);
+    workload_.hardware_flops += Flops(hardware_[kind]);
+  }
+
+ private:
+  Workload& workload_;
+  std::vector<double> model_;     ///< by kind
+  std::vector<double> hardware_;  ///< by kind
+};
+
+/// Most models have one kind of decoder layer. The first layer may differ (C7), and so do layers with a sliding window.
+void add_blocks(Workload& workload, const Recipe& recipe, const KernelPricer& pricer) {
+  BlockList list(workload);
+  list.block(list.kind(embedding_block(recipe, pricer), 0.0));
+  std::vector<std::pair<LayerVariant, std::uint32_t>> kinds;
+  for (std::int64_t layer = 0; layer < recipe.shape.layers; ++layer) {
+    const LayerVariant variant = layer_variant(recipe, layer);
+    auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == variant; });
+    if (known == kinds.end()) {
+      const double attention = needed_attention(recipe, pricer, variant);
+      kinds.emplace_back(variant, list.kind(layer_block(recipe, pricer, variant), attention));
+      known = kinds.end() - 1;
+    }
+    list.block(known->second);
+  }
+  list.block(list.kind(head_block(recipe, pricer), 0.0));
 }
 
 std::int64_t trainable_elements(const Workload& workload) {
@@ -139,7 +158,6 @@ Workload transformer_workload(const ModelSpec& model, const Scenario& scenario, 
   workload.tokens = recipe.tokens;
   workload.parameters = parameter_count(recipe.shape);
   workload.trainable_parameters = trainable_elements(workload);
-  count_flops(workload, recipe);
   add_optimizer(workload, scenario);
   return workload;
 }

@@ -202,3 +202,23 @@ TEST_CASE("LoRA's model FLOP: base 2 + 2, head 2 + 2, adapters 2 + 4, attention 
   CHECK(workload.model_flops.count() ==
         Approx(4.0 * tokens * weights + 6.0 * tokens * 41943040.0 + 32.0 * 3.0 * attention_flops).epsilon(1e-12));
 }
+
+TEST_CASE("a sliding window of W tokens computes S W - W^2 / 2 pairs; every n-th layer sees all") {
+  TransformerShape gemma = gemma_2_2b();
+  gemma.sliding_window = 1024;
+  gemma.global_every = 2;
+  const Workload workload = build(gemma, scenario_of(Method::full));
+  const double windowed = 4.0 * (4096.0 * 1024.0 - 1024.0 * 1024.0 / 2.0) * 8.0 * 256.0;
+  const double whole = 2.0 * 4096.0 * 4096.0 * 8.0 * 256.0;
+  CHECK(flops(workload.block(1).forward, KernelKind::attention) == windowed);  // layer 0 is local
+  CHECK(flops(workload.block(2).forward, KernelKind::attention) == whole);
+  CHECK(workload.kinds.size() == 4);
+  // Model FLOP: 13 layers of each, forward and twice that backward
+  gemma.sliding_window = 0;
+  const Workload all = build(gemma, scenario_of(Method::full));
+  CHECK(all.model_flops.count() - workload.model_flops.count() == Approx(13.0 * 3.0 * (whole - windowed)));
+  // A window as long as the sequence changes nothing.
+  gemma.sliding_window = 4096;
+  CHECK(build(gemma, scenario_of(Method::full)).model_flops == all.model_flops);
+  CHECK(build(gemma, scenario_of(Method::full)).kinds.size() == 3);
+}
