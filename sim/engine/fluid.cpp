@@ -103,6 +103,7 @@ void FluidNetwork::set_cap(Duration, RunningId id, double cap, Cause cap_cause) 
   const auto slot = static_cast<std::uint32_t>(id);
   Running& running = running_[slot];
   if (running.cap == cap && running.cap_cause == cap_cause) return;
+  if (running.rate > 0.0) floor_ = std::min(floor_, std::min(running.rate, cap) / running.weight);
   running.cap = cap;
   running.cap_cause = cap_cause;
   set_highest(running);
@@ -127,6 +128,7 @@ void FluidNetwork::refresh_binding() {
     if (could_bind || state.can_bind) {
       for (const User& user : state.users) seeds_.push_back(user.activity);
     }
+    if (state.can_bind) lower_floor_for_new(r);
   }
   touched_.clear();
   for (const std::uint32_t activity : changed_) {
@@ -136,7 +138,34 @@ void FluidNetwork::refresh_binding() {
   changed_.clear();
 }
 
-/// Collects the component of `seed`: everything reachable over resources that can bind.
+/// Lowers the floor to the level at which a resource with new activities fills, or a bit below: with the others at their
+/// present phi where that is lower, at a common level l where not,   sum of d w min(phi, l) = C.   The iteration
+/// approaches l from below.
+void FluidNetwork::lower_floor_for_new(std::uint32_t resource) {
+  const ResourceState& state = states_[resource];
+  const auto is_new = [&](const User& user) { return running_[user.activity].rate == 0.0; };
+  if (std::none_of(state.users.begin(), state.users.end(), is_new)) return;
+  double level = 0.0;
+  constexpr int rounds = 3;
+  for (int round = 0; round < rounds; ++round) {
+    double left = table_[resource].capacity, demand = 0.0;
+    for (const User& user : state.users) {
+      const Running& running = running_[user.activity];
+      const double per_unit = running.demands[user.demand].per_unit;
+      if (running.rate > 0.0 && running.rate < level * running.weight) left -= per_unit * running.rate;
+      else demand += per_unit * running.weight;
+    }
+    level = std::max(level, left / demand);
+  }
+  floor_ = std::min(floor_, level);
+}
+
+/// Strictly below the floor, with room for rounding: ties are solved again.
+bool FluidNetwork::keeps_its_rate(const Running& running) const {
+  return running.rate > 0.0 && running.rate < floor_ * running.weight * (1.0 - 1e-9);
+}
+
+/// Collects the component of `seed`: everything reachable over resources that can bind, above the floor.
 void FluidNetwork::gather(std::uint32_t seed, Component& component) {
   component.activities.clear();
   component.resources.clear();
@@ -151,11 +180,16 @@ void FluidNetwork::gather(std::uint32_t seed, Component& component) {
       if (!state.can_bind || state.mark == mark_) continue;
       state.mark = mark_;
       state.local = static_cast<std::uint32_t>(component.resources.size());
+      state.left = table_[r].capacity;
       component.resources.push_back(r);
       for (const User& user : state.users) {
-        if (running_[user.activity].mark == mark_) continue;
-        running_[user.activity].mark = mark_;
-        queue_.push_back(user.activity);
+        Running& other = running_[user.activity];
+        if (keeps_its_rate(other)) {
+          state.left = std::max(0.0, state.left - other.demands[user.demand].per_unit * other.rate);
+        } else if (other.mark != mark_) {
+          other.mark = mark_;
+          queue_.push_back(user.activity);
+        }
       }
     }
   }
@@ -164,7 +198,7 @@ void FluidNetwork::gather(std::uint32_t seed, Component& component) {
 void FluidNetwork::solve_component(Component& component) const {
   MaxMinProblem& problem = component.problem;
   problem.clear();
-  for (const std::uint32_t r : component.resources) problem.add_resource(table_[r].capacity);
+  for (const std::uint32_t r : component.resources) problem.add_resource(states_[r].left);
   for (const std::uint32_t activity : component.activities) {
     const Running& running = running_[activity];
     // What a resource of this very problem limits needs no cap of its own.
@@ -233,7 +267,7 @@ void FluidNetwork::solve(Duration now) {
     ++mark_;
     std::size_t count = 0, size = 0;
     for (const std::uint32_t seed : seeds_) {
-      if (running_[seed].mark == mark_) continue;
+      if (running_[seed].mark == mark_ || keeps_its_rate(running_[seed])) continue;
       if (count == components_.size()) components_.emplace_back();
       gather(seed, components_[count]);
       size += components_[count].activities.size();
@@ -248,6 +282,7 @@ void FluidNetwork::solve(Duration now) {
       for (std::size_t i = 0; i < count; ++i) solve_one(i);
     }
     for (std::size_t i = 0; i < count; ++i) apply(now, components_[i]);
+    floor_ = std::numeric_limits<double>::infinity();
   }
   publish_rates(now);
 }
@@ -287,6 +322,7 @@ Duration FluidNetwork::next_completion() {
 /// Takes a completed activity off its resources.
 void FluidNetwork::detach(Duration now, std::uint32_t activity) {
   Running& running = running_[activity];
+  floor_ = std::min(floor_, running.rate / running.weight);
   for (std::uint32_t d = 0; d < running.demands.size(); ++d) {
     const Demand& demand = running.demands[d];
     const auto r = static_cast<std::uint32_t>(demand.resource);

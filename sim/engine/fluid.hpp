@@ -8,9 +8,15 @@
 //
 // All changes of one instant are told first (start, set_cap, completions), then solve() brings every changed component
 // up to date once. Progress is kept lazily: an activity's remaining work is touched only when its rate changes.
+//
+// A change leaves everything below its level as it was. Filling raises one phi for all, so up to the level at which an
+// activity that left was frozen, and up to the level at which the first resource of a new one fills, filling goes as it
+// went before. Activities frozen below the lowest such level (`floor_`) keep their rates; only the rest is solved again,
+// on what they leave.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -82,6 +88,7 @@ class FluidNetwork {
   struct ResourceState {
     std::vector<User> users;
     double rate = 0.0;
+    double left = 0.0;                       // capacity left by activities below the floor, during a solve
     Duration busy_since{};
     std::uint32_t mark = 0, local = 0;
     bool can_bind = false, touched = false, rate_touched = false;
@@ -103,6 +110,8 @@ class FluidNetwork {
   void mark_changed(std::uint32_t activity);
   void set_highest(Running& running);
   void refresh_binding();
+  void lower_floor_for_new(std::uint32_t resource);
+  bool keeps_its_rate(const Running& running) const;
   void gather(std::uint32_t seed, Component& component);
   void solve_component(Component& component) const;
   void apply(Duration now, const Component& component);
@@ -122,6 +131,7 @@ class FluidNetwork {
   std::vector<Finish> finishes_;            // a heap, soonest first; stale entries carry an old generation
   std::vector<Component> components_;
   std::vector<RateChange> rate_changes_;
+  double floor_ = std::numeric_limits<double>::infinity();   // no change of this instant reaches below this phi
   std::uint64_t next_serial_ = 0;
   std::uint32_t mark_ = 0;
 };
