@@ -42,7 +42,7 @@ std::string render(const Diagnostic& diagnostic) {
   }
   text += std::string(name_of(diagnostic.severity)) + ": " + diagnostic.message + '\n';
   if (!place.line_text.empty()) {
-    std::string number = std::to_string(place.line);
+    std::string number = place.line > 0 ? std::to_string(place.line) : "";  // a command line has none
     if (number.size() < 5) number.insert(0, 5 - number.size(), ' ');
     text += number + " | " + place.line_text + '\n';
     text += std::string(number.size(), ' ') + " | " + caret_indent(place) + "^\n";

@@ -96,6 +96,13 @@ class KeyTable {
     return lines;
   }
 
+  /// The value of one key as TOML.
+  std::string write(const std::string& path, const Spec& spec) const {
+    const std::size_t key = index_.find(path);
+    expects(key != KeyIndex::npos, "write() of a key that is in the table");
+    return keys_[key].write(spec);
+  }
+
   /// The rows of the key reference.
   std::vector<KeyDescription> describe(const std::string& prefix = "") const {
     const Spec defaults{};
@@ -193,14 +200,6 @@ struct KeyMaker {
             nested};
   }
 };
-
-/// What a reader returns: the spec with its warnings, or all errors; messages in the order of the file.
-template <class Spec>
-Result<Spec> finish(Spec spec, Reading reading) {
-  sort_by_place(reading.diagnostics);
-  if (has_error(reading.diagnostics)) return std::move(reading.diagnostics);
-  return Result<Spec>(std::move(spec), std::move(reading.diagnostics));
-}
 
 /// The stem of a file's name, which is the id of what it describes: "a/h200-nvl.toml" -> "h200-nvl".
 std::string file_stem(const std::string& file);

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "config/node.hpp"
 
@@ -25,5 +26,13 @@ struct Reading {
 
 /// Orders messages as a reader of the file meets them: by line and column, the command line last.
 void sort_by_place(Diagnostics& diagnostics);
+
+/// What a reader returns: the spec with its warnings, or all errors; messages in the order of the file.
+template <class Spec>
+Result<Spec> finish(Spec spec, Reading reading) {
+  sort_by_place(reading.diagnostics);
+  if (has_error(reading.diagnostics)) return std::move(reading.diagnostics);
+  return Result<Spec>(std::move(spec), std::move(reading.diagnostics));
+}
 
 }  // namespace takt

@@ -35,6 +35,8 @@ struct LoraSettings {
   std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};  ///< "all-linear" expands to these
   double dropout = 0.0;
   Precision adapter_precision = Precision::fp32;  ///< PEFT keeps adapters in fp32 on a 16-bit base (semantics D8)
+
+  bool operator==(const LoraSettings&) const = default;
 };
 
 /// [finetune]
@@ -47,6 +49,8 @@ struct FinetuneSettings {
   Checkpointing activation_checkpointing = Checkpointing::none;
   AttentionKernel attention = AttentionKernel::flash;
   bool double_quantisation = true;                 ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
+
+  bool operator==(const FinetuneSettings&) const = default;
 };
 
 /// [batch]
@@ -54,6 +58,8 @@ struct BatchSettings {
   std::int64_t sequence_length = 4096;    ///< tokens a sequence
   std::int64_t micro_batch = 1;           ///< sequences a rank and micro-step
   std::int64_t gradient_accumulation = 1; ///< micro-steps a step
+
+  bool operator==(const BatchSettings&) const = default;
 };
 
 /// [parallel]
@@ -67,6 +73,8 @@ struct ParallelSettings {
   bool gradient_as_bucket_view = false;           ///< DDP (semantics D9)
   bool reshard_after_forward = true;              ///< FSDP2 (semantics S8)
   bool sync_each_micro_step = true;               ///< FSDP: reduce-scatter in every micro-step; false = no_sync (S15, D13)
+
+  bool operator==(const ParallelSettings&) const = default;
 };
 
 /// [collectives]
@@ -77,6 +85,8 @@ struct CollectiveSettings {
   std::optional<std::int64_t> channels;           ///< CTAs a collective uses; unset: from the topology
   std::optional<Duration> base_latency;           ///< fixed time of a collective; unset: from the topology's constants
   std::optional<Duration> hop_latency;            ///< added to each hop's link latency; unset: ditto
+
+  bool operator==(const CollectiveSettings&) const = default;
 };
 
 /// [assumptions]: what research questions vary; the defaults are the measured behaviour.
@@ -92,6 +102,8 @@ struct Assumptions {
   Duration collective_launch{25'000'000};         ///< host time to issue a collective: 25 us (semantics H1)
   bool nccl_limits = true;                        ///< CTA caps and lambda of the network study; false: links alone
   bool kernel_by_kernel = false;                  ///< no segments: every kernel an op (bounds the error of segments)
+
+  bool operator==(const Assumptions&) const = default;
 };
 
 /// A scenario file.

@@ -1,0 +1,249 @@
+#include "config/library.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "config/key_table.hpp"
+#include "config/toml_text.hpp"
+
+namespace takt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// Whether a name is meant as a path: it has a folder or an ending that data files have.
+bool looks_like_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".toml") || name.ends_with(".json");
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + '/' + name;
+}
+
+/// The folder of a file as it was named; empty for a bare name.
+std::string folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
+}
+
+std::string executable_folder() {
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  return error ? "" : executable.parent_path().string();
+}
+
+/// The stems of the TOML files in `folder`/`kind` for each search folder, sorted, each once.
+std::vector<std::string> names_in(const SearchPath& path, const std::vector<std::string>& kinds) {
+  std::set<std::string> names;
+  for (const std::string& folder : path.folders) {
+    for (const std::string& kind : kinds) {
+      std::error_code ignored;
+      for (const fs::directory_entry& entry : fs::directory_iterator(in_folder(folder, kind), ignored)) {
+        if (entry.path().extension() == ".toml") names.insert(entry.path().stem().string());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+/// What is asked for: `noun` for messages, `kinds` the folders it may be in.
+struct Shelf {
+  std::string noun;
+  std::vector<std::string> kinds;
+};
+
+const Shelf models{"model", {"models"}};
+const Shelf cards{"card", {"topologies/cards"}};
+const Shelf servers{"server", {"topologies/servers"}};
+const Shelf topologies{"server or cluster", {"topologies/servers", "topologies/clusters"}};
+
+Diagnostic not_found(const SearchPath& path, const Shelf& shelf, const std::string& name, const SourcePlace& asked_at) {
+  const bool as_path = looks_like_path(name);
+  Diagnostic diagnostic{Severity::error, asked_at, fmt::format("there is no {} \"{}\"", shelf.noun, name), ""};
+  if (as_path) diagnostic.message = fmt::format("there is no file \"{}\"", name);
+  const std::vector<std::string> known = names_in(path, shelf.kinds);
+  const std::string wanted = as_path ? file_stem(name) : name;
+  if (const std::optional<std::string> near = did_you_mean(wanted, known)) {
+    diagnostic.hint = fmt::format("did you mean \"{}\"?", *near);
+    return diagnostic;
+  }
+  std::vector<std::string> similar;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(similar), [&](const std::string& candidate) {
+    return candidate.find(wanted) != std::string::npos || wanted.find(candidate) != std::string::npos;
+  });
+  std::vector<std::string> shown = similar.empty() ? known : similar;
+  constexpr std::size_t most_shown = 12;
+  const std::size_t left_out = shown.size() - std::min(shown.size(), most_shown);
+  shown.resize(shown.size() - left_out);
+  diagnostic.hint = shown.empty() ? fmt::format("no folder of {} has {}", join(path.folders, ":"), shelf.kinds.front())
+                                  : fmt::format("there is {}", join(shown, ", "));
+  if (left_out > 0) diagnostic.hint += fmt::format(" and {} more", left_out);
+  return diagnostic;
+}
+
+/// Results by the file they were read from, each file read once.
+template <class Spec>
+class Shelved {
+ public:
+  template <class Read>
+  const Result<Spec>& get(const std::string& file, Read read) {
+    auto found = specs_.find(file);
+    if (found != specs_.end()) return found->second;
+    const Result<SourceText> text = read_text_file(file);
+    Result<Spec> result = text ? read(*text) : Result<Spec>(text.diagnostics());
+    return specs_.emplace(file, std::move(result)).first->second;
+  }
+
+ private:
+  std::map<std::string, Result<Spec>> specs_;
+};
+
+}  // namespace
+
+SearchPath search_path(const char* takt_path) {
+  SearchPath path;
+  const std::string text = takt_path ? takt_path : "";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    if (end > begin) path.folders.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::error_code ignored;
+  const std::string beside = executable_folder() + "/../share/takt";
+  if (fs::is_directory(beside, ignored)) path.folders.push_back(beside);
+  path.folders.emplace_back(TAKT_DATA_DIR);
+  return path;
+}
+
+struct Library::Impl {
+  SearchPath path;
+  std::map<std::string, std::optional<std::string>> files;  ///< where a name was found, by shelf, folder and name
+  std::map<std::string, bool> cluster_files;                ///< of files beside the shelves: whether one is a cluster
+  Shelved<ModelSpec> models;
+  Shelved<CardSpec> cards;
+  Shelved<ServerSpec> servers;
+  Shelved<ClusterSpec> clusters;
+  std::optional<Result<std::map<std::string, LinkType>>> link_types;
+
+  /// The file of `name`: as a path from here or from the folder of the file that asks, else on the shelf.
+  std::optional<std::string> find(const Shelf& shelf, const std::string& name, const SourcePlace& asked_at) {
+    const std::string asking_folder = looks_like_path(name) ? folder_of(asked_at.file) : "";
+    std::optional<std::string>& found =
+        files.try_emplace(shelf.noun + '\n' + asking_folder + '\n' + name).first->second;
+    if (!found) found = search(shelf, name, asking_folder);
+    return found;
+  }
+
+  std::optional<std::string> search(const Shelf& shelf, const std::string& name, const std::string& asking_folder) {
+    if (looks_like_path(name)) {
+      if (is_file(name)) return name;
+      if (name.front() != '/' && !asking_folder.empty() && is_file(in_folder(asking_folder, name))) {
+        return in_folder(asking_folder, name);
+      }
+    }
+    for (const std::string& folder : path.folders) {
+      for (const std::string& kind : shelf.kinds) {
+        const std::string file = in_folder(folder, kind + '/' + name);
+        if (is_file(file + ".toml")) return file + ".toml";
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The kinds of links of all search folders; where two describe the same kind, the first folder wins.
+  const Result<std::map<std::string, LinkType>>& all_link_types() {
+    if (link_types) return *link_types;
+    std::map<std::string, LinkType> all;
+    Diagnostics diagnostics;
+    for (const std::string& folder : path.folders) {
+      const std::string file = in_folder(folder, "topologies/links.toml");
+      if (!is_file(file)) continue;
+      const Result<SourceText> text = read_text_file(file);
+      const auto types = text ? read_link_types(*text) : Result<std::map<std::string, LinkType>>(text.diagnostics());
+      diagnostics.insert(diagnostics.end(), types.diagnostics().begin(), types.diagnostics().end());
+      if (types) all.insert(types->begin(), types->end());
+    }
+    if (has_error(diagnostics)) {
+      link_types.emplace(std::move(diagnostics));
+    } else {
+      link_types.emplace(std::move(all), std::move(diagnostics));
+    }
+    return *link_types;
+  }
+
+  Result<ServerSpec> server_in(const std::string& file) {
+    return servers.get(file, [this](const SourceText& text) -> Result<ServerSpec> {
+      const auto& types = all_link_types();
+      if (!types) return types.diagnostics();
+      return read_server(text, *types);
+    });
+  }
+
+  /// Whether a topology file describes a cluster: it is on the clusters' shelf, or it names a server.
+  bool is_cluster(const std::string& file) {
+    if (folder_of(file).ends_with("topologies/clusters")) return true;
+    if (folder_of(file).ends_with("topologies/servers")) return false;
+    const auto [entry, is_new] = cluster_files.try_emplace(file, false);
+    if (is_new) {
+      const Result<SourceText> text = read_text_file(file);
+      const Result<Document> document = text ? parse_toml(*text) : Result<Document>(text.diagnostics());
+      entry->second = document && find_path(document->root, "server") != nullptr;
+    }
+    return entry->second;
+  }
+};
+
+Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) { impl_->path = std::move(path); }
+Library::~Library() = default;
+
+Result<ModelSpec> Library::model(const std::string& name, const SourcePlace& asked_at) {
+  const std::optional<std::string> file = impl_->find(models, name, asked_at);
+  if (!file) return not_found(impl_->path, models, name, asked_at);
+  return impl_->models.get(*file, [](const SourceText& text) { return read_model(text); });
+}
+
+Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked_at) {
+  const std::optional<std::string> file = impl_->find(cards, name, asked_at);
+  if (!file) return not_found(impl_->path, cards, name, asked_at);
+  return impl_->cards.get(*file, [](const SourceText& text) { return read_card(text); });
+}
+
+Result<ServerSpec> Library::server(const std::string& name, const SourcePlace& asked_at) {
+  const std::optional<std::string> file = impl_->find(servers, name, asked_at);
+  if (!file) return not_found(impl_->path, servers, name, asked_at);
+  return impl_->server_in(*file);
+}
+
+Result<std::variant<ServerSpec, ClusterSpec>> Library::topology(const std::string& name, const SourcePlace& asked_at) {
+  using Either = std::variant<ServerSpec, ClusterSpec>;
+  const std::optional<std::string> file = impl_->find(topologies, name, asked_at);
+  if (!file) return not_found(impl_->path, topologies, name, asked_at);
+  if (!impl_->is_cluster(*file)) {
+    Result<ServerSpec> server = impl_->server_in(*file);
+    if (!server) return server.diagnostics();
+    Diagnostics warnings = server.diagnostics();
+    return {Either(std::move(server).value()), std::move(warnings)};
+  }
+  Result<ClusterSpec> cluster = impl_->clusters.get(*file, [](const SourceText& text) { return read_cluster(text); });
+  if (!cluster) return cluster.diagnostics();
+  Diagnostics warnings = cluster.diagnostics();
+  return {Either(std::move(cluster).value()), std::move(warnings)};
+}
+
+std::vector<std::string> Library::model_names() const { return names_in(impl_->path, models.kinds); }
+std::vector<std::string> Library::topology_names() const { return names_in(impl_->path, topologies.kinds); }
+std::vector<std::string> Library::card_names() const { return names_in(impl_->path, cards.kinds); }
+
+}  // namespace takt

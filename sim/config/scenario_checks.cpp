@@ -1,0 +1,140 @@
+#include "config/scenario_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "config/scenario_keys.hpp"
+#include "config/words.hpp"
+
+namespace takt {
+namespace {
+
+bool is_fsdp(Strategy strategy) { return strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2; }
+
+/// A key that matters only under some values of another key.
+struct Dependence {
+  const char* key;
+  const char* on;                      ///< the key that decides
+  bool (*matters)(const Scenario&);
+  const char* reason;
+};
+
+constexpr auto has_adapters = [](const Scenario& s) { return s.finetune.method != Method::full; };
+constexpr auto is_ddp = [](const Scenario& s) { return s.parallel.strategy == Strategy::ddp; };
+
+constexpr std::array dependences = {
+    Dependence{"finetune.lora.rank", "finetune.method", has_adapters, "only lora and qlora have adapters"},
+    Dependence{"finetune.lora.targets", "finetune.method", has_adapters, "only lora and qlora have adapters"},
+    Dependence{"finetune.lora.dropout", "finetune.method", has_adapters, "only lora and qlora have adapters"},
+    Dependence{"finetune.lora.adapter_precision", "finetune.method", has_adapters, "only lora and qlora have adapters"},
+    Dependence{"finetune.double_quantisation", "finetune.method",
+               [](const Scenario& s) { return s.finetune.method == Method::qlora; }, "only qlora quantises weights"},
+    Dependence{"finetune.optimizer_form", "finetune.optimizer",
+               [](const Scenario& s) {
+                 return s.finetune.optimizer == Optimizer::adamw || s.finetune.optimizer == Optimizer::sgd;
+               },
+               "8-bit optimizers have one form"},
+    Dependence{"parallel.sharding", "parallel.strategy",
+               [](const Scenario& s) {  // other values than full are errors, see check_sharding
+                 return is_fsdp(s.parallel.strategy) || s.parallel.sharding != Sharding::full;
+               },
+               "only fsdp1 and fsdp2 shard by it"},
+    Dependence{"parallel.shard_group", "parallel.sharding",
+               [](const Scenario& s) { return s.parallel.sharding == Sharding::hybrid; },
+               "only hybrid sharding has groups"},
+    Dependence{"parallel.prefetch", "parallel.strategy",
+               [](const Scenario& s) { return is_fsdp(s.parallel.strategy) || s.parallel.strategy == Strategy::zero3; },
+               "only fsdp1, fsdp2 and zero3 gather parameters"},
+    Dependence{"parallel.bucket_size", "parallel.strategy",
+               [](const Scenario& s) { return s.parallel.strategy != Strategy::none && !is_fsdp(s.parallel.strategy); },
+               "only ddp and the zero stages have buckets"},
+    Dependence{"parallel.first_bucket_small", "parallel.strategy", is_ddp, "only ddp has a small first bucket"},
+    Dependence{"parallel.gradient_as_bucket_view", "parallel.strategy", is_ddp, "only ddp has this choice"},
+    Dependence{"parallel.reshard_after_forward", "parallel.strategy",
+               [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; }, "only fsdp2 has this choice"},
+    Dependence{"parallel.sync_each_micro_step", "batch.gradient_accumulation",
+               [](const Scenario& s) { return s.batch.gradient_accumulation > 1; }, "a step has only one micro-step"},
+    Dependence{"collectives.chunk", "collectives.fidelity",
+               [](const Scenario& s) { return s.collectives.fidelity == Fidelity::chunked; },
+               "only chunked fidelity has chunks"},
+    Dependence{"assumptions.sm_slowdown", "assumptions.sm_contention",
+               [](const Scenario& s) { return s.assumptions.sm_contention; }, "sm_contention is off"},
+    Dependence{"assumptions.hbm_traffic_factor", "assumptions.memory_contention",
+               [](const Scenario& s) { return s.assumptions.memory_contention; }, "memory_contention is off"},
+};
+
+/// Warns of keys without effect: those that differ from their default, and those that are set while the deciding key
+/// was left at its default (`lora = { rank = 16 }` in a file that forgot the method).
+void warn_of_idle_keys(const Scenario& scenario, Reading& reading) {
+  for (const Dependence& dependence : dependences) {
+    if (!reading.is_set(dependence.key) || !reading.is_sound(dependence.on) || dependence.matters(scenario)) continue;
+    const KeyTable<Scenario>& table = scenario_keys();
+    const bool at_default = table.write(dependence.key, scenario) == table.write(dependence.key, Scenario{});
+    const bool decided = reading.is_set(dependence.on);
+    if (at_default && decided) continue;
+    reading.warning(reading.places.at(dependence.key), fmt::format("{} has no effect: {}", dependence.key, dependence.reason),
+                    fmt::format("{} is {}{}", dependence.on, table.write(dependence.on, scenario),
+                                decided ? "" : ", its default"));
+  }
+}
+
+void check_sharding(const Scenario& scenario, Reading& reading) {
+  if (!reading.is_set("parallel.sharding") || !reading.is_sound("parallel.strategy")) return;
+  const ParallelSettings& parallel = scenario.parallel;
+  if (parallel.sharding != Sharding::full && !is_fsdp(parallel.strategy)) {
+    reading.error(reading.places.at("parallel.sharding"),
+                  fmt::format("{} sharding is FSDP's, but parallel.strategy is \"{}\"", word(parallel.sharding),
+                              word(parallel.strategy)),
+                  "set strategy = \"fsdp2\" or \"fsdp1\", or leave sharding out");
+  }
+  const bool keeps = parallel.sharding == Sharding::grad_op && parallel.strategy == Strategy::fsdp2;
+  if (keeps && reading.is_set("parallel.reshard_after_forward") && parallel.reshard_after_forward) {
+    reading.error(reading.places.at("parallel.reshard_after_forward"),
+                  "reshard_after_forward = true contradicts sharding = \"grad-op\", which keeps parameters after forward",
+                  "leave one of the two out");
+  }
+}
+
+void check_precision(const Scenario& scenario, Reading& reading) {
+  const FinetuneSettings& finetune = scenario.finetune;
+  if (!reading.is_set("finetune.precision") || !reading.is_sound("finetune.method")) return;
+  const bool narrow = finetune.precision == Precision::fp8 || finetune.precision == Precision::nvfp4;
+  if (finetune.method == Method::qlora && narrow) {
+    reading.error(reading.places.at("finetune.precision"),
+                  fmt::format("qlora expands its 4-bit weights before each product and cannot compute in {}",
+                              word(finetune.precision)),
+                  "use bf16 or fp16");
+  }
+}
+
+void check_cards(const Scenario& scenario, Reading& reading) {
+  if (!reading.is_set("hardware.cards") || !reading.is_sound("parallel.strategy")) return;
+  if (scenario.parallel.strategy != Strategy::none || scenario.cards.size() < 2) return;
+  reading.error(reading.places.at("hardware.cards"),
+                fmt::format("{} cards, but parallel.strategy is \"none\"{}, which runs on one", scenario.cards.size(),
+                            reading.is_set("parallel.strategy") ? "" : " by default"),
+                "set a strategy such as \"ddp\" or \"fsdp2\", or name one card");
+}
+
+}  // namespace
+
+void resolve_defaults(Scenario& scenario, const Reading& reading) {
+  if (scenario.title.empty()) scenario.title = scenario.name;
+  ParallelSettings& parallel = scenario.parallel;
+  // An explicit bucket_cap_mb holds for the first bucket too (semantics D4).
+  const bool own_bucket = reading.is_set("parallel.bucket_size") && !reading.is_set("parallel.first_bucket_small");
+  if (own_bucket) parallel.first_bucket_small = false;
+  // FSDP2 has no SHARD_GRAD_OP: it is full sharding without resharding after forward (semantics S8).
+  const bool keeps = parallel.strategy == Strategy::fsdp2 && parallel.sharding == Sharding::grad_op;
+  if (keeps && !reading.is_set("parallel.reshard_after_forward")) parallel.reshard_after_forward = false;
+}
+
+void check_scenario(const Scenario& scenario, Reading& reading) {
+  check_sharding(scenario, reading);
+  check_precision(scenario, reading);
+  check_cards(scenario, reading);
+  warn_of_idle_keys(scenario, reading);
+}
+
+}  // namespace takt

@@ -1,0 +1,245 @@
+#include "config/scenario_keys.hpp"
+
+#include "config/words.hpp"
+
+namespace takt {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr KeyMaker<Scenario> key;
+
+const Choice<Method> methods{{{"full", Method::full}, {"lora", Method::lora}, {"qlora", Method::qlora}}};
+const Choice<Optimizer> optimizers{{{"adamw", Optimizer::adamw},
+                                    {"adamw-8bit", Optimizer::adamw_8bit},
+                                    {"paged-adamw-8bit", Optimizer::paged_adamw_8bit},
+                                    {"sgd", Optimizer::sgd}}};
+const Choice<OptimizerForm> optimizer_forms{{{"fused", OptimizerForm::fused}, {"foreach", OptimizerForm::foreach_}}};
+const Choice<Precision> precisions{{{"bf16", Precision::bf16},
+                                    {"fp16", Precision::fp16},
+                                    {"fp32", Precision::fp32},
+                                    {"tf32", Precision::tf32},
+                                    {"fp8", Precision::fp8},
+                                    {"nvfp4", Precision::nvfp4}}};
+const Choice<Precision> adapter_precisions{
+    {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
+const Choice<Checkpointing> checkpointings{
+    {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
+const Choice<AttentionKernel> attention_kernels{{{"flash", AttentionKernel::flash},
+                                                 {"sdpa-mask", AttentionKernel::sdpa_mask},
+                                                 {"eager", AttentionKernel::eager}}};
+const Choice<Strategy> strategies{{{"none", Strategy::none},
+                                   {"ddp", Strategy::ddp},
+                                   {"fsdp1", Strategy::fsdp1},
+                                   {"fsdp2", Strategy::fsdp2},
+                                   {"zero1", Strategy::zero1},
+                                   {"zero2", Strategy::zero2},
+                                   {"zero3", Strategy::zero3}}};
+const Choice<Sharding> shardings{
+    {{"full", Sharding::full}, {"grad-op", Sharding::grad_op}, {"hybrid", Sharding::hybrid}}};
+const Choice<CollectiveAlgorithm> algorithms{{{"auto", CollectiveAlgorithm::automatic},
+                                              {"ring", CollectiveAlgorithm::ring},
+                                              {"tree", CollectiveAlgorithm::tree},
+                                              {"nvls", CollectiveAlgorithm::nvls},
+                                              {"hierarchical", CollectiveAlgorithm::hierarchical}}};
+const Choice<Fidelity> fidelities{{{"fluid", Fidelity::fluid}, {"chunked", Fidelity::chunked}}};
+const Choice<Chunk> chunks{{{"step", Chunk::step}, {"nccl", Chunk::nccl}}};
+const Choice<LinkBasis> link_bases{{{"measured", LinkBasis::measured}, {"nominal", LinkBasis::nominal}}};
+const Choice<ComputeBasis> compute_bases{
+    {{"measured", ComputeBasis::measured}, {"peak", ComputeBasis::peak}, {"free", ComputeBasis::free}}};
+const Choice<Overlap> overlaps{
+    {{"streams", Overlap::streams}, {"none", Overlap::none}, {"perfect", Overlap::perfect}}};
+
+/// The linear layers of a decoder layer that adapters can sit on, and the sets people use.
+const WordSet adapter_targets{{"q", "k", "v", "o", "gate", "up", "down"},
+                              {{"all-linear", {"q", "k", "v", "o", "gate", "up", "down"}},
+                               {"attention", {"q", "k", "v", "o"}},
+                               {"mlp", {"gate", "up", "down"}},
+                               {"qv", {"q", "v"}}}};
+
+/// [sweep] belongs to `takt sweep`; a plain reading says so and goes on.
+Key<Scenario> sweep_key() {
+  return {{"sweep", Presence::optional, "table", "", "axes of a sweep: \"batch.micro_batch\" = [1, 2, 4]"},
+          [](const Node& node, const std::string& path, Scenario&, Reading& reading) {
+            if (!node.as<Node::Table>()) {
+              return reading.error(node.place, path + " must be a table, not " + describe(node), "write [sweep]");
+            }
+            reading.note(node.place, "the axes of [sweep] are left out: this runs the file's own values once",
+                         "takt sweep runs every point");
+          },
+          [](const Scenario&) { return std::string(); },
+          {}};
+}
+
+auto finetune(auto... members) { return at(&Scenario::finetune, members...); }
+auto batch(auto member) { return at(&Scenario::batch, member); }
+auto parallel(auto member) { return at(&Scenario::parallel, member); }
+auto collectives(auto member) { return at(&Scenario::collectives, member); }
+auto assumptions(auto member) { return at(&Scenario::assumptions, member); }
+
+using Rows = std::vector<Key<Scenario>>;
+
+Rows what_and_where() {
+  return {
+      key.optional("title", at(&Scenario::title), Text{}, "the question the scenario asks; default: the file's name"),
+      key.required("hardware.topology", at(&Scenario::topology), Text{},
+                   "a file of topologies/servers or topologies/clusters by its name, or a path"),
+      key.optional("hardware.cards", at(&Scenario::cards), IntegerList{{0, 1'000'000}},
+                   "numbers of the cards that take part, in rank order"),
+      key.required("model.name", at(&Scenario::model), Text{}, "a file of models by its name, or a path"),
+  };
+}
+
+Rows finetune_rows() {
+  return {
+      key.optional("finetune.method", finetune(&FinetuneSettings::method), methods,
+                   "what is trained: all weights, adapters, or adapters on a 4-bit base"),
+      key.optional("finetune.optimizer", finetune(&FinetuneSettings::optimizer), optimizers,
+                   "decides the optimizer's state and its kernels"),
+      key.optional("finetune.optimizer_form", finetune(&FinetuneSettings::optimizer_form), optimizer_forms,
+                   "one kernel for all parameters, or PyTorch's foreach passes"),
+      key.optional("finetune.precision", finetune(&FinetuneSettings::precision), precisions,
+                   "of matrix products and of what is communicated"),
+      key.optional("finetune.activation_checkpointing", finetune(&FinetuneSettings::activation_checkpointing),
+                   checkpointings, "which activations backward computes again"),
+      key.optional("finetune.attention", finetune(&FinetuneSettings::attention), attention_kernels,
+                   "attention kernel: FlashAttention, SDPA with a mask, or eager"),
+      key.optional("finetune.double_quantisation", finetune(&FinetuneSettings::double_quantisation), Flag{},
+                   "QLoRA: quantise the scales too, 0.516 B instead of 0.5625 B a weight"),
+      key.optional("finetune.lora.rank", finetune(&FinetuneSettings::lora, &LoraSettings::rank), Integer{1, 4096},
+                   "rank of the adapters"),
+      key.optional("finetune.lora.targets", finetune(&FinetuneSettings::lora, &LoraSettings::targets), adapter_targets,
+                   "linear layers that get an adapter"),
+      key.optional("finetune.lora.dropout", finetune(&FinetuneSettings::lora, &LoraSettings::dropout), Real{0, 0.99},
+                   "dropout before the adapters; above 0 it costs a mask and a copy"),
+      key.optional("finetune.lora.adapter_precision",
+                   finetune(&FinetuneSettings::lora, &LoraSettings::adapter_precision), adapter_precisions,
+                   "of the adapters' weights and gradients; PEFT keeps fp32 on a 16-bit base"),
+  };
+}
+
+Rows batch_rows() {
+  return {
+      key.optional("batch.sequence_length", batch(&BatchSettings::sequence_length), Integer{1, 16'777'216},
+                   "tokens a sequence"),
+      key.optional("batch.micro_batch", batch(&BatchSettings::micro_batch), Integer{1, 65'536},
+                   "sequences a rank and micro-step"),
+      key.optional("batch.gradient_accumulation", batch(&BatchSettings::gradient_accumulation), Integer{1, 65'536},
+                   "micro-steps a step"),
+  };
+}
+
+Rows parallel_rows() {
+  const Amount<Bytes> bucket{Bytes(1), Bytes(1'000'000'000'000)};
+  return {
+      key.optional("parallel.strategy", parallel(&ParallelSettings::strategy), strategies,
+                   "how ranks share the work; none = one card"),
+      key.optional("parallel.sharding", parallel(&ParallelSettings::sharding), shardings,
+                   "FSDP: shard everything, keep parameters after forward, or shard within groups"),
+      key.optional("parallel.shard_group", parallel(&ParallelSettings::shard_group),
+                   IntegerOrWord{{1, 1'000'000}, 0, "server"}, "hybrid: ranks that hold one copy; server = its cards"),
+      key.optional("parallel.prefetch", parallel(&ParallelSettings::prefetch),
+                   Optional<Integer>{{0, 1024}, "default"}, "units gathered ahead; default = the strategy's rules"),
+      key.optional("parallel.bucket_size", parallel(&ParallelSettings::bucket_size), bucket,
+                   "DDP: gradients of a bucket (bucket_cap_mb)"),
+      key.optional("parallel.first_bucket_small", parallel(&ParallelSettings::first_bucket_small), Flag{},
+                   "DDP: the first bucket is 1 MiB; false where the file sets bucket_size"),
+      key.optional("parallel.gradient_as_bucket_view", parallel(&ParallelSettings::gradient_as_bucket_view), Flag{},
+                   "DDP: gradients live in the buckets, no copies"),
+      key.optional("parallel.reshard_after_forward", parallel(&ParallelSettings::reshard_after_forward), Flag{},
+                   "FSDP2: free gathered parameters after forward; false where sharding is grad-op"),
+      key.optional("parallel.sync_each_micro_step", parallel(&ParallelSettings::sync_each_micro_step), Flag{},
+                   "FSDP: reduce gradients in every micro-step; false = no_sync"),
+  };
+}
+
+Rows collective_rows() {
+  const Optional<Amount<Duration>> latency{{Duration(0), seconds(1)}, "default"};
+  return {
+      key.optional("collectives.algorithm", collectives(&CollectiveSettings::algorithm), algorithms,
+                   "auto = what NCCL would choose"),
+      key.optional("collectives.fidelity", collectives(&CollectiveSettings::fidelity), fidelities,
+                   "fluid rates, or every message"),
+      key.optional("collectives.chunk", collectives(&CollectiveSettings::chunk), chunks,
+                   "chunked: a ring step is one message, or NCCL's pipeline chunks"),
+      key.optional("collectives.channels", collectives(&CollectiveSettings::channels),
+                   Optional<Integer>{{1, 64}, "default"}, "thread blocks a collective uses; default = by topology"),
+      key.optional("collectives.base_latency", collectives(&CollectiveSettings::base_latency), latency,
+                   "fixed time of a collective; default = by topology"),
+      key.optional("collectives.hop_latency", collectives(&CollectiveSettings::hop_latency), latency,
+                   "added to each hop's link latency; default = by topology"),
+  };
+}
+
+Rows assumption_rows() {
+  const Amount<Duration> launch{Duration(0), seconds(1)};
+  return {
+      key.optional("assumptions.links", assumptions(&Assumptions::links), link_bases,
+                   "measured rates, or those of sizing guides"),
+      key.optional("assumptions.compute", assumptions(&Assumptions::compute), compute_bases,
+                   "kernels as measured, at dense peak, or taking no time"),
+      key.optional("assumptions.overlap", assumptions(&Assumptions::overlap), overlaps,
+                   "as streams allow, no communication beside compute, or all of it hidden"),
+      key.optional("assumptions.sm_contention", assumptions(&Assumptions::sm_contention), Flag{},
+                   "collectives take SMs from kernels"),
+      key.optional("assumptions.sm_slowdown", assumptions(&Assumptions::sm_slowdown), Real{1, 10},
+                   "how much worse kernels get than the share of SMs they keep"),
+      key.optional("assumptions.memory_contention", assumptions(&Assumptions::memory_contention), Flag{},
+                   "collectives and copies take memory bandwidth from kernels"),
+      key.optional("assumptions.hbm_traffic_factor", assumptions(&Assumptions::hbm_traffic_factor), Real{0, 16},
+                   "bytes of card memory traffic for each byte a collective moves"),
+      key.optional("assumptions.kernel_launch", assumptions(&Assumptions::kernel_launch), launch,
+                   "host time to issue a kernel"),
+      key.optional("assumptions.collective_launch", assumptions(&Assumptions::collective_launch), launch,
+                   "host time to issue a collective"),
+      key.optional("assumptions.nccl_limits", assumptions(&Assumptions::nccl_limits), Flag{},
+                   "NCCL's own limits; false = links alone bound a collective"),
+      key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},
+                   "simulate each kernel instead of segments (slow, bounds the error of segments)"),
+  };
+}
+
+}  // namespace
+
+const KeyTable<Scenario>& scenario_keys() {
+  static const KeyTable<Scenario> table([] {
+    Rows all;
+    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), collective_rows(),
+                      assumption_rows(), Rows{sweep_key()}}) {
+      for (Key<Scenario>& row : rows) all.push_back(std::move(row));
+    }
+    return all;
+  }());
+  return table;
+}
+
+namespace {
+
+template <class T>
+std::string word_in(const Choice<T>& choices, T value) {
+  for (const auto& [text, chosen] : choices.choices) {
+    if (chosen == value) return text;
+  }
+  unreachable("every choice has a word");
+}
+
+}  // namespace
+
+std::string word(Method method) { return word_in(methods, method); }
+std::string word(Optimizer optimizer) { return word_in(optimizers, optimizer); }
+std::string word(OptimizerForm form) { return word_in(optimizer_forms, form); }
+std::string word(Precision precision) { return word_in(precisions, precision); }
+std::string word(Checkpointing checkpointing) { return word_in(checkpointings, checkpointing); }
+std::string word(AttentionKernel attention) { return word_in(attention_kernels, attention); }
+std::string word(Strategy strategy) { return word_in(strategies, strategy); }
+std::string word(Sharding sharding) { return word_in(shardings, sharding); }
+std::string word(CollectiveAlgorithm algorithm) { return word_in(algorithms, algorithm); }
+std::string word(Fidelity fidelity) { return word_in(fidelities, fidelity); }
+std::string word(Chunk chunk) { return word_in(chunks, chunk); }
+std::string word(LinkBasis basis) { return word_in(link_bases, basis); }
+std::string word(ComputeBasis basis) { return word_in(compute_bases, basis); }
+std::string word(Overlap overlap) { return word_in(overlaps, overlap); }
+
+std::vector<KeyDescription> scenario_key_reference() { return scenario_keys().describe(); }
+
+}  // namespace takt
