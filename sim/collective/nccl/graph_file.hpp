@@ -1,0 +1,41 @@
+// An NCCL graph file: channels that a user prescribes instead of the search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collective/nccl/path_type.hpp"
+#include "collective/nccl/speed.hpp"
+
+namespace takt {
+
+/// One prescribed channel: cards and NIC ports by their device numbers, in order.
+struct NcclFileChannel {
+  std::vector<std::int64_t> devices;
+  std::vector<std::int64_t> nets;  ///< none, or the port it comes in by and the port it leaves by
+
+  bool operator==(const NcclFileChannel&) const = default;
+};
+
+struct NcclFileGraph {
+  std::int64_t id = 0;       ///< 0 ring, 1 tree, 3 NVLS
+  std::int64_t pattern = 4;  ///< NCCL's number of the shape
+  std::int64_t cross_nic = 0;
+  std::int64_t same_channels = 1;
+  NcclSpeed speed_intra{}, speed_inter{};
+  double latency_inter = 0.0;  ///< us
+  PathType type_intra = PathType::loc;
+  PathType type_inter = PathType::pix;
+  std::vector<NcclFileChannel> channels;
+
+  bool operator==(const NcclFileGraph&) const = default;
+};
+
+struct NcclGraphFile {
+  std::vector<NcclFileGraph> graphs;
+
+  bool operator==(const NcclGraphFile&) const = default;
+};
+
+}  // namespace takt
