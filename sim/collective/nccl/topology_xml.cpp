@@ -8,55 +8,66 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <pugixml.hpp>
+
+#include "config/xml.hpp"
 
 namespace takt {
 namespace {
 
-SourcePlace place_at(std::string_view text, const std::string& file, std::ptrdiff_t offset) {
-  const auto position = std::min(text.size(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
-  const std::string_view before = text.substr(0, position);
-  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  const std::size_t line_end = std::min(text.find('\n', position), text.size());
-  const auto line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
-  const auto column = static_cast<std::uint32_t>(position - line_start + 1);
-  return {file, line, column, std::string(text.substr(line_start, line_end - line_start))};
+/// The children of that name, in file order.
+std::vector<const XmlElement*> children_named(const XmlElement& element, std::string_view name) {
+  std::vector<const XmlElement*> found;
+  for (const XmlElement& child : element.children) {
+    if (child.name == name) found.push_back(&child);
+  }
+  return found;
+}
+
+bool has_child(const XmlElement& element, std::string_view name) { return !children_named(element, name).empty(); }
+
+std::string text_or_none(const XmlElement& element, std::string_view attribute) {
+  return element.attribute(attribute).value_or(std::string());
 }
 
 /// Typed attributes of elements; what is missing or malformed becomes a diagnostic at the element.
 class Elements {
  public:
-  Elements(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  explicit Elements(const SourceText& source) : source_(source) {}
 
-  void error(const pugi::xml_node& at, std::string message, std::string hint = {}) {
-    diagnostics_.push_back({Severity::error, place_at(text_, file_, at.offset_debug()), std::move(message),
-                            std::move(hint)});
+  void error(const XmlElement& at, std::string message, std::string hint = {}) {
+    diagnostics_.push_back({Severity::error, place_of(at, source_), std::move(message), std::move(hint)});
   }
-  void warning(const pugi::xml_node& at, std::string message) {
-    diagnostics_.push_back({Severity::warning, place_at(text_, file_, at.offset_debug()), std::move(message), {}});
-  }
-
-  std::string text_of(const pugi::xml_node& element, const char* attribute) {
-    if (!element.attribute(attribute)) {
-      error(element, fmt::format("<{}> has no attribute '{}'", element.name(), attribute));
-    }
-    return element.attribute(attribute).value();
+  void warning(const XmlElement& at, std::string message) {
+    diagnostics_.push_back({Severity::warning, place_of(at, source_), std::move(message), {}});
   }
 
-  std::int64_t integer(const pugi::xml_node& element, const char* attribute) {
+  std::string text_of(const XmlElement& element, std::string_view attribute) {
+    const std::optional<std::string> value = element.attribute(attribute);
+    if (!value) error(element, fmt::format("<{}> has no attribute '{}'", element.name, attribute));
+    return value.value_or(std::string());
+  }
+
+  std::int64_t integer(const XmlElement& element, std::string_view attribute) {
     const std::string value = text_of(element, attribute);
     if (value.empty()) return 0;
     const auto number = parse(value);
-    if (!number) error(element, fmt::format("'{}' of <{}> is not a number: '{}'", attribute, element.name(), value));
+    if (!number) error(element, fmt::format("'{}' of <{}> is not a number: '{}'", attribute, element.name, value));
     return number.value_or(0);
   }
 
-  std::int64_t integer_or(const pugi::xml_node& element, const char* attribute, std::int64_t otherwise) {
+  std::int64_t integer_or(const XmlElement& element, std::string_view attribute, std::int64_t otherwise) {
     return element.attribute(attribute) ? integer(element, attribute) : otherwise;
   }
 
-  double decimal_or(const pugi::xml_node& element, const char* attribute, double otherwise) {
-    return element.attribute(attribute).as_double(otherwise);
+  double decimal_or(const XmlElement& element, std::string_view attribute, double otherwise) {
+    const std::optional<std::string> value = element.attribute(attribute);
+    if (!value) return otherwise;
+    double number = 0.0;
+    const char* end = value->data() + value->size();
+    const auto result = std::from_chars(value->data(), end, number);
+    if (result.ec == std::errc{} && result.ptr == end) return number;
+    error(element, fmt::format("'{}' of <{}> is not a number: '{}'", attribute, element.name, *value));
+    return otherwise;
   }
 
   Diagnostics& diagnostics() { return diagnostics_; }
@@ -75,8 +86,7 @@ class Elements {
   }
 
  private:
-  std::string_view text_;
-  const std::string& file_;
+  const SourceText& source_;
   Diagnostics diagnostics_;
 };
 
@@ -100,9 +110,9 @@ class TopologyReader {
  public:
   explicit TopologyReader(Elements& elements) : elements_(elements) {}
 
-  NcclSystem read(const pugi::xml_node& root) {
-    for (const pugi::xml_node& cpu : root.children("cpu")) read_cpu(cpu);
-    for (const auto& [position, gpu] : gpu_elements_) read_nvlinks(position, gpu);
+  NcclSystem read(const XmlElement& root) {
+    for (const XmlElement* cpu : children_named(root, "cpu")) read_cpu(*cpu);
+    for (const auto& [position, gpu] : gpu_elements_) read_nvlinks(position, *gpu);
     if (system_.cpus.empty()) elements_.error(root, "the topology has no <cpu>");
     if (system_.gpus.empty() && !system_.cpus.empty()) {
       elements_.error(root, "no card of the topology takes part", "each <gpu> that takes part has a rank");
@@ -111,7 +121,7 @@ class TopologyReader {
   }
 
  private:
-  void read_cpu(const pugi::xml_node& element) {
+  void read_cpu(const XmlElement& element) {
     NcclCpu cpu;
     cpu.numa = elements_.integer(element, "numaid");
     const std::string architecture = elements_.text_of(element, "arch");
@@ -130,44 +140,44 @@ class TopologyReader {
     const std::size_t position = system_.cpus.size();
     system_.cpus.push_back(cpu);
     read_children(element, PciSlot::Above::cpu, position);
-    for (const pugi::xml_node& nic : element.children("nic")) {
+    for (const XmlElement* nic : children_named(element, "nic")) {
       // An adapter without a place in the PCIe tree does not limit its ports.
       constexpr NcclSpeed unlimited{5000000};  // N4
-      read_nic(nic, {PciSlot::Above::cpu, position, unlimited});
+      read_nic(*nic, {PciSlot::Above::cpu, position, unlimited});
     }
   }
 
-  void read_children(const pugi::xml_node& element, PciSlot::Above above, std::size_t position) {
-    for (const pugi::xml_node& pci : element.children("pci")) read_pci(pci, above, position);
+  void read_children(const XmlElement& element, PciSlot::Above above, std::size_t position) {
+    for (const XmlElement* pci : children_named(element, "pci")) read_pci(*pci, above, position);
   }
 
-  void read_pci(const pugi::xml_node& element, PciSlot::Above above, std::size_t position) {
+  void read_pci(const XmlElement& element, PciSlot::Above above, std::size_t position) {
     const std::int64_t width = elements_.integer_or(element, "link_width", 0);
     constexpr std::int64_t default_width = 16;  // N1
     const PciSlot slot{above, position,
-                       pci_speed(generation_of(element.attribute("link_speed").value()),
+                       pci_speed(generation_of(text_or_none(element, "link_speed")),
                                  width == 0 ? default_width : width)};
-    if (element.child("gpu")) {
-      for (const pugi::xml_node& gpu : element.children("gpu")) read_gpu(gpu, slot, element.attribute("busid").value());
-    } else if (element.child("nic")) {
-      for (const pugi::xml_node& nic : element.children("nic")) read_nic(nic, slot);
-    } else if (!std::string_view(element.attribute("class").value()).starts_with("0x03") &&
-               !std::string_view(element.attribute("class").value()).starts_with("0x02")) {
+    if (has_child(element, "gpu")) {
+      for (const XmlElement* gpu : children_named(element, "gpu")) read_gpu(*gpu, slot, text_or_none(element, "busid"));
+    } else if (has_child(element, "nic")) {
+      for (const XmlElement* nic : children_named(element, "nic")) read_nic(*nic, slot);
+    } else if (const std::string kind = text_or_none(element, "class");
+               !kind.starts_with("0x03") && !kind.starts_with("0x02")) {
       system_.switches.push_back({slot, device_of(element)});
       read_children(element, PciSlot::Above::pci_switch, system_.switches.size() - 1);
     }
   }
 
-  std::uint64_t device_of(const pugi::xml_node& element) {
+  std::uint64_t device_of(const XmlElement& element) {
     std::uint64_t device = 0;
     for (const char* part : {"vendor", "device", "subsystem_vendor", "subsystem_device"}) {
-      const auto value = Elements::parse(element.attribute(part).value());
+      const auto value = Elements::parse(text_or_none(element, part));
       device = (device << 16) | (static_cast<std::uint64_t>(value.value_or(0)) & 0xffff);
     }
     return device;
   }
 
-  void read_gpu(const pugi::xml_node& element, const PciSlot& slot, const std::string& bus) {
+  void read_gpu(const XmlElement& element, const PciSlot& slot, const std::string& bus) {
     if (!element.attribute("rank")) return;
     NcclGpu gpu;
     gpu.slot = slot;
@@ -175,46 +185,49 @@ class TopologyReader {
     gpu.device = elements_.integer(element, "dev");
     gpu.compute_capability = elements_.integer(element, "sm");
     gpu.direct_rdma = elements_.integer_or(element, "gdr", 0) != 0 ? DirectRdma::supported : DirectRdma::unsupported;
-    for (const pugi::xml_node& link : element.children("c2c")) {
-      gpu.c2c += NcclSpeed(elements_.integer(link, "count") * elements_.integer(link, "bw"));
+    for (const XmlElement* link : children_named(element, "c2c")) {
+      gpu.c2c += NcclSpeed(elements_.integer(*link, "count") * elements_.integer(*link, "bw"));
     }
     gpu_by_bus_[bus] = system_.gpus.size();
-    gpu_elements_.emplace_back(system_.gpus.size(), element);
+    gpu_elements_.emplace_back(system_.gpus.size(), &element);
     system_.gpus.push_back(std::move(gpu));
   }
 
-  void read_nic(const pugi::xml_node& element, const PciSlot& slot) {
+  void read_nic(const XmlElement& element, const PciSlot& slot) {
     NcclNic nic{slot, {}};
-    for (const pugi::xml_node& port : element.children("net")) {
-      if (!port.attribute("dev") || elements_.integer_or(port, "net", 1) == 0) continue;
-      NcclNet net;
-      net.name = port.attribute("name").value();
-      net.device = elements_.integer(port, "dev");
-      constexpr std::int64_t default_megabits = 10000;  // N4
-      std::int64_t megabits = elements_.integer_or(port, "speed", 0);
-      if (megabits <= 0) megabits = default_megabits;
-      net.speed = NcclSpeed(megabits / 8);
-      net.latency = elements_.decimal_or(port, "latency", 0.0);
-      net.port = elements_.integer_or(port, "port", 0);
-      net.asic = static_cast<std::uint64_t>(elements_.integer_or(port, "guid", net.device));
-      net.direct_rdma = elements_.integer_or(port, "gdr", 0) != 0 ? DirectRdma::supported : DirectRdma::unsupported;
-      nic.nets.push_back(std::move(net));
+    for (const XmlElement* port : children_named(element, "net")) {
+      if (port->attribute("dev") && elements_.integer_or(*port, "net", 1) != 0) nic.nets.push_back(read_net(*port));
     }
     if (!nic.nets.empty()) system_.nics.push_back(std::move(nic));
   }
 
-  void read_nvlinks(std::size_t position, const pugi::xml_node& gpu) {
-    for (const pugi::xml_node& element : gpu.children("nvlink")) {
-      const std::int64_t count = elements_.integer(element, "count");
-      const std::string_view target_class = element.attribute("tclass").value();
+  NcclNet read_net(const XmlElement& port) {
+    NcclNet net;
+    net.name = text_or_none(port, "name");
+    net.device = elements_.integer(port, "dev");
+    constexpr std::int64_t default_megabits = 10000;  // N4
+    std::int64_t megabits = elements_.integer_or(port, "speed", 0);
+    if (megabits <= 0) megabits = default_megabits;
+    net.speed = NcclSpeed(megabits / 8);
+    net.latency = elements_.decimal_or(port, "latency", 0.0);
+    net.port = elements_.integer_or(port, "port", 0);
+    net.asic = static_cast<std::uint64_t>(elements_.integer_or(port, "guid", net.device));
+    net.direct_rdma = elements_.integer_or(port, "gdr", 0) != 0 ? DirectRdma::supported : DirectRdma::unsupported;
+    return net;
+  }
+
+  void read_nvlinks(std::size_t position, const XmlElement& gpu) {
+    for (const XmlElement* link : children_named(gpu, "nvlink")) {
+      const std::int64_t count = elements_.integer(*link, "count");
+      const std::string target_class = text_or_none(*link, "tclass");
       if (target_class.starts_with("0x03")) {
-        const auto target = gpu_by_bus_.find(element.attribute("target").value());
+        const auto target = gpu_by_bus_.find(text_or_none(*link, "target"));
         if (target == gpu_by_bus_.end()) continue;  // the other card takes no part
         system_.gpus[position].nvlinks.push_back({GpuEnd{target->second}, count});
       } else if (target_class.starts_with("0x068000")) {
         system_.gpus[position].nvlinks.push_back({NvSwitchEnd{}, count});
       } else {
-        elements_.warning(element, fmt::format("NVLinks to a device of class '{}' are ignored", target_class));
+        elements_.warning(*link, fmt::format("NVLinks to a device of class '{}' are ignored", target_class));
       }
     }
   }
@@ -222,7 +235,7 @@ class TopologyReader {
   Elements& elements_;
   NcclSystem system_;
   std::map<std::string, std::size_t> gpu_by_bus_;
-  std::vector<std::pair<std::size_t, pugi::xml_node>> gpu_elements_;
+  std::vector<std::pair<std::size_t, const XmlElement*>> gpu_elements_;
 };
 
 /// Some Broadcom switches show themselves as two levels although every port has full bandwidth. Which generation of
@@ -260,14 +273,14 @@ void flatten_broadcom_switches(NcclSystem& system) {
   system.switches = std::move(kept);
 }
 
-PathType read_type(Elements& elements, const pugi::xml_node& element, const char* attribute) {
+PathType read_type(Elements& elements, const XmlElement& element, std::string_view attribute) {
   const std::string text = elements.text_of(element, attribute);
   const auto type = path_type_from_text(text);
   if (!type) elements.error(element, fmt::format("'{}' is no type of path: '{}'", attribute, text));
   return type.value_or(PathType::sys);
 }
 
-NcclFileGraph read_graph(Elements& elements, const pugi::xml_node& element) {
+NcclFileGraph read_graph(Elements& elements, const XmlElement& element) {
   NcclFileGraph graph;
   graph.id = elements.integer(element, "id");
   graph.pattern = elements.integer(element, "pattern");
@@ -278,51 +291,46 @@ NcclFileGraph read_graph(Elements& elements, const pugi::xml_node& element) {
   graph.latency_inter = elements.decimal_or(element, "latencyinter", 0.0);
   graph.type_intra = read_type(elements, element, "typeintra");
   graph.type_inter = read_type(elements, element, "typeinter");
-  for (const pugi::xml_node& channel : element.children("channel")) {
+  for (const XmlElement* channel : children_named(element, "channel")) {
     NcclFileChannel read;
-    for (const pugi::xml_node& device : channel.children()) {
+    for (const XmlElement& device : channel->children) {
       // Device numbers of a graph file are hexadecimal, with or without "0x".
       std::string number = elements.text_of(device, "dev");
       if (!number.starts_with("0x")) number = "0x" + number;
       const auto value = Elements::parse(number);
-      if (!value) elements.error(device, fmt::format("'dev' of <{}> is not a number", device.name()));
-      const bool is_net = std::string_view(device.name()) == "net";
-      (is_net ? read.nets : read.devices).push_back(value.value_or(0));
+      if (!value) elements.error(device, fmt::format("'dev' of <{}> is not a number", device.name));
+      (device.name == "net" ? read.nets : read.devices).push_back(value.value_or(0));
     }
     graph.channels.push_back(std::move(read));
   }
   return graph;
 }
 
-std::optional<Diagnostic> parse_document(pugi::xml_document& document, std::string_view text, const std::string& file) {
-  const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
-  if (result) return std::nullopt;
-  return Diagnostic{Severity::error, place_at(text, file, result.offset),
-                    fmt::format("this is not well-formed XML: {}", result.description()), {}};
-}
-
 }  // namespace
 
-Result<NcclSystem> read_nccl_topology(std::string_view text, const std::string& file) {
-  pugi::xml_document document;
-  if (auto error = parse_document(document, text, file)) return *std::move(error);
-  Elements elements(text, file);
-  const pugi::xml_node root = document.child("system");
-  if (!root) elements.error(document, "an NCCL topology starts with <system>");
-  NcclSystem system = root ? TopologyReader(elements).read(root) : NcclSystem{};
+Result<NcclSystem> read_nccl_topology(const SourceText& source) {
+  const Result<XmlElement> root = read_xml(source);
+  if (!root) return root.diagnostics();
+  Elements elements(source);
+  if (root->name != "system") {
+    elements.error(*root, fmt::format("an NCCL topology starts with <system>, not <{}>", root->name));
+    return std::move(elements.diagnostics());
+  }
+  NcclSystem system = TopologyReader(elements).read(*root);
   if (has_error(elements.diagnostics())) return std::move(elements.diagnostics());
   flatten_broadcom_switches(system);
   return {std::move(system), std::move(elements.diagnostics())};
 }
 
-Result<NcclGraphFile> read_nccl_graph_file(std::string_view text, const std::string& file) {
-  pugi::xml_document document;
-  if (auto error = parse_document(document, text, file)) return *std::move(error);
-  Elements elements(text, file);
-  const pugi::xml_node root = document.child("graphs");
-  if (!root) elements.error(document, "an NCCL graph file starts with <graphs>");
+Result<NcclGraphFile> read_nccl_graph_file(const SourceText& source) {
+  const Result<XmlElement> root = read_xml(source);
+  if (!root) return root.diagnostics();
+  Elements elements(source);
+  if (root->name != "graphs") {
+    elements.error(*root, fmt::format("an NCCL graph file starts with <graphs>, not <{}>", root->name));
+  }
   NcclGraphFile graphs;
-  for (const pugi::xml_node& graph : root.children("graph")) graphs.graphs.push_back(read_graph(elements, graph));
+  for (const XmlElement* graph : children_named(*root, "graph")) graphs.graphs.push_back(read_graph(elements, *graph));
   if (has_error(elements.diagnostics())) return std::move(elements.diagnostics());
   return {std::move(graphs), std::move(elements.diagnostics())};
 }

@@ -86,7 +86,7 @@ std::vector<Row> expected_rows(const std::string& kind) {
 
 NcclSystem fixture_system(const std::string& name) {
   const std::string path = folder + name + ".xml";
-  Result<NcclSystem> system = read_nccl_topology(read_file(path), path);
+  Result<NcclSystem> system = read_nccl_topology({path, read_file(path)});
   if (!system) throw std::runtime_error(render(system.diagnostics()));
   return *std::move(system);
 }

@@ -125,7 +125,7 @@ TEST_CASE("A graph file replaces the search", "[nccl]") {
   </graph>
 </graphs>
 )";
-  const Result<NcclGraphFile> file = read_nccl_graph_file(text, "graph.xml");
+  const Result<NcclGraphFile> file = read_nccl_graph_file({"graph.xml", text});
   REQUIRE(file.has_value());
   const Result<NcclPlan> plan = plan_nccl(std::vector{fixture_system("l40s_4_direct_amd1s")}, {}, &*file);
   REQUIRE(plan.has_value());
