@@ -1,0 +1,144 @@
+#include "plan/binding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "collective/lowering.hpp"
+
+namespace takt {
+namespace {
+
+/// CTAs up to which kernels slow down by no more than the SMs they lose (DESIGN section 2: measured 1 up to 4 CTAs).
+constexpr std::int64_t ctas_without_slowdown = 4;
+
+/// Lowers calls, each once for its members.
+class Lowering {
+ public:
+  Lowering(Plan& plan, const Topology& topology, const Scenario& scenario)
+      : plan_(plan), topology_(topology), options_{scenario.collectives, scenario.assumptions.nccl_limits,
+                                                   scenario.assumptions.memory_contention,
+                                                   scenario.assumptions.hbm_traffic_factor} {}
+
+  CollectiveId lowered(const CollectiveCall& call, const std::vector<VertexId>& members) {
+    const auto [entry, is_new] = known_.try_emplace({members, call}, id_at<CollectiveId>(plan_.collectives.size()));
+    if (is_new) plan_.collectives.push_back(lower_collective(call, members, topology_, options_));
+    return entry->second;
+  }
+
+ private:
+  Plan& plan_;
+  const Topology& topology_;
+  CollectiveOptions options_;
+  std::map<std::pair<std::vector<VertexId>, CollectiveCall>, CollectiveId> known_;
+};
+
+std::vector<std::vector<RankId>> groups_of(RankGroup group, RankLayout layout) {
+  switch (group) {
+    case RankGroup::shard: return shard_groups(layout);
+    case RankGroup::replicate: return replicate_groups(layout);
+    case RankGroup::world: return shard_groups({layout.shard_ranks * layout.replicas, 1});
+  }
+  unreachable("a group of ranks");
+}
+
+void add_communicators(Plan& plan, const std::vector<RankGroup>& slots, RankLayout layout, Lowering& lowering,
+                       const std::vector<CardInstance>& cards) {
+  const Program& program = plan.programs.front();
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    const CommUse& use = program.comms[slot];
+    const std::vector<std::vector<RankId>> groups = groups_of(slots[slot], layout);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      Communicator& communicator = plan.communicators.emplace_back();
+      communicator.name = groups.size() == 1 ? use.name : fmt::format("{} group {}", use.name, g);
+      communicator.slot = id_at<CommSlot>(slot);
+      communicator.members = groups[g];
+      std::vector<VertexId> vertices;
+      for (const RankId rank : groups[g]) vertices.push_back(cards[index(rank)].vertex);
+      for (const CollectiveCall& call : use.calls) communicator.lowered.push_back(lowering.lowered(call, vertices));
+      for (const RankId rank : groups[g]) {
+        plan.ranks[index(rank)].communicators.push_back(id_at<CommunicatorId>(plan.communicators.size() - 1));
+      }
+    }
+  }
+}
+
+void add_demand(std::vector<Demand>& demands, ResourceId resource, double per_unit) {
+  const auto same =
+      std::find_if(demands.begin(), demands.end(), [&](const Demand& demand) { return demand.resource == resource; });
+  if (same == demands.end()) demands.push_back({resource, per_unit});
+  else same->per_unit += per_unit;
+}
+
+/// Bytes over the links of `route` and in the card's memory, read or written once.
+CopyPath copy_path(std::string name, const std::optional<Route>& route, const Topology& topology,
+                   const CardInstance& card, const Assumptions& assumptions) {
+  CopyPath path;
+  path.name = std::move(name);
+  if (!route) return path;
+  path.latency = route->latency;
+  for (const LinkId id : route->links) {
+    const Link& link = topology.link(id);
+    add_demand(path.demands, link.resource, 1.0);
+    if (link.both_directions) add_demand(path.demands, *link.both_directions, 1.0);
+  }
+  if (assumptions.memory_contention) add_demand(path.demands, card.memory, assumptions.hbm_traffic_factor);
+  return path;
+}
+
+bool has_copies(const Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [](const Op& op) { return std::holds_alternative<Copy>(op.work); });
+}
+
+RankBinding rank_binding(std::size_t rank, const CardInstance& card, const Topology& topology) {
+  const CardSpec& spec = topology.card_spec(card);
+  RankBinding binding;
+  binding.role = RoleId{0};
+  binding.name = fmt::format("rank {} ({})", rank, topology.device(card.vertex).name);
+  binding.memory = card.memory;
+  binding.sm_count = spec.sm_count;
+  binding.copy_engines = spec.copy_engines;
+  return binding;
+}
+
+}  // namespace
+
+Plan bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const Topology& topology,
+          const std::vector<CardInstance>& cards) {
+  const Assumptions& assumptions = scenario.assumptions;
+  Plan plan;
+  plan.programs.push_back(std::move(step.program));
+  plan.sm_contention = {assumptions.sm_contention, assumptions.sm_slowdown, ctas_without_slowdown};
+  const bool with_paths = has_copies(plan.programs.front());
+  for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+    RankBinding& binding = plan.ranks.emplace_back(rank_binding(rank, cards[rank], topology));
+    if (!with_paths) continue;
+    const VertexId card = cards[rank].vertex;
+    binding.paths = {
+        copy_path("host to device", topology.from_host_memory(card), topology, cards[rank], assumptions),
+        copy_path("device to host", topology.to_host_memory(card), topology, cards[rank], assumptions)};
+  }
+  Lowering lowering(plan, topology, scenario);
+  add_communicators(plan, step.comm_groups, layout, lowering, cards);
+  return plan;
+}
+
+Bytes received_per_rank(const Plan& plan) {
+  Bytes received{};
+  if (plan.ranks.empty()) return received;
+  const RankBinding& rank = plan.ranks.front();
+  for (const Op& op : plan.programs[index(rank.role)].ops) {
+    const auto* collective = std::get_if<Collective>(&op.work);
+    if (collective == nullptr) continue;
+    const Communicator& communicator = plan.communicators[index(rank.communicators[index(collective->comm)])];
+    received += plan.collectives[index(communicator.lowered[collective->call])].moved_per_rank;
+  }
+  return received;
+}
+
+}  // namespace takt

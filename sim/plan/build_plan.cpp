@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "plan/binding.hpp"
+#include "plan/rank_group.hpp"
+#include "plan/step.hpp"
+#include "plan/strategy.hpp"
+
+namespace takt {
+namespace {
+
+Diagnostic error_at(const Scenario& scenario, const std::string& key, std::string message, std::string hint) {
+  return {Severity::error, place_of(scenario.places, key, scenario.file), std::move(message), std::move(hint)};
+}
+
+const char* name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::none: return "none";
+    case Strategy::ddp: return "ddp";
+    case Strategy::fsdp1: return "fsdp1";
+    case Strategy::fsdp2: return "fsdp2";
+    case Strategy::zero1: return "zero1";
+    case Strategy::zero2: return "zero2";
+    case Strategy::zero3: return "zero3";
+  }
+  return "";
+}
+
+Result<WrittenStep> write_step(const StepInput& input) {
+  const Strategy strategy = input.scenario.parallel.strategy;
+  switch (strategy) {
+    case Strategy::none: return write_single_card_step(input);
+    case Strategy::ddp: return write_ddp_step(input);
+    case Strategy::fsdp2: return write_fsdp2_step(input);
+    case Strategy::fsdp1:
+    case Strategy::zero1:
+    case Strategy::zero2:
+    case Strategy::zero3: break;
+  }
+  return error_at(input.scenario, "parallel.strategy",
+                  fmt::format("strategy {} is not built yet: its order of events differs from every other's",
+                              name_of(strategy)),
+                  strategy == Strategy::zero1 ? "use ddp for unsharded or fsdp2 for sharded states"
+                                              : "use fsdp2, which shards the same states");
+}
+
+/// One program is priced for one kind of card.
+Diagnostics check_equal_cards(const Scenario& scenario, const Topology& topology,
+                              const std::vector<CardInstance>& cards) {
+  for (const CardInstance& card : cards) {
+    if (card.spec == cards.front().spec) continue;
+    return {error_at(scenario, "hardware.cards",
+                     fmt::format("cards of different kinds take part: {} is {}, {} is {}",
+                                 topology.device(cards.front().vertex).name, topology.card_spec(cards.front()).name,
+                                 topology.device(card.vertex).name, topology.card_spec(card).name),
+                     "choose cards of one kind with hardware.cards")};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<CardInstance>> choose_cards(const Scenario& scenario, const Topology& topology) {
+  const std::vector<CardInstance>& all = topology.cards();
+  if (scenario.cards.empty()) return all;
+  Diagnostics errors;
+  std::vector<CardInstance> chosen;
+  for (const std::int64_t number : scenario.cards) {
+    const auto card = std::find_if(all.begin(), all.end(), [&](const CardInstance& c) { return c.number == number; });
+    if (card == all.end()) {
+      errors.push_back(error_at(scenario, "hardware.cards",
+                                fmt::format("card {} does not exist: {} has {} of them", number, topology.id(),
+                                            all.size()),
+                                fmt::format("use numbers from 0 to {}", all.size() - 1)));
+    } else if (std::any_of(chosen.begin(), chosen.end(), [&](const CardInstance& c) { return c.number == number; })) {
+      errors.push_back(error_at(scenario, "hardware.cards", fmt::format("card {} is named twice", number),
+                                "name each card once, in rank order"));
+    } else {
+      chosen.push_back(*card);
+    }
+  }
+  if (has_error(errors)) return errors;
+  return chosen;
+}
+
+Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload, const Topology& topology,
+                             const std::vector<CardInstance>& cards, const KernelPricer& pricer) {
+  if (cards.empty()) {
+    return error_at(scenario, "hardware.topology", "no card takes part", "name a topology that has cards");
+  }
+  const Diagnostics unequal = check_equal_cards(scenario, topology, cards);
+  if (has_error(unequal)) return unequal;
+  const Result<RankLayout> layout = rank_layout(scenario, cards);
+  if (!layout) return layout.diagnostics();
+  Result<WrittenStep> step = write_step({scenario, workload, pricer, layout->shard_ranks, layout->replicas});
+  if (!step) return step.diagnostics();
+
+  BuiltPlan built;
+  built.facts.states_per_rank = step->states_per_rank;
+  built.facts.shard_ranks = layout->shard_ranks;
+  built.facts.replicas = layout->replicas;
+  built.plan = bind(std::move(*step), *layout, scenario, topology, cards);
+  built.facts.received_per_rank = received_per_rank(built.plan);
+  return built;
+}
+
+}  // namespace takt

@@ -1,0 +1,175 @@
+// DistributedDataParallel (semantics D1 to D15), steady state: the buckets are those of the rebuild after the first
+// iteration.
+//
+// Backward of a synchronising micro-step: when a gradient arrives, one kernel on the compute stream writes it, divided
+// by the number of ranks, into its slice of the bucket (D6). When a bucket is full, and all before it were launched,
+// its all-reduce goes to the group's stream, which waits for compute as it is then (D7). After the backward, in bucket
+// order, compute waits for the all-reduce and copies the slices back (D9); the optimizer starts after the last (D10).
+// Other micro-steps add to the gradients and communicate nothing (no_sync, D13).
+#include <array>
+
+#include "plan/ddp_bucket.hpp"
+#include "plan/step.hpp"
+
+namespace takt {
+namespace {
+
+/// What the reducer does with the gradients of a kind of block, in order of arrival.
+struct KindGradients {
+  std::vector<Arrival> arrivals;
+  std::vector<ReducedTensor> tensors;
+  std::vector<Kernel> accumulate, into_bucket, out_of_bucket;
+  Bytes stored{};
+};
+
+class DdpWriter {
+ public:
+  explicit DdpWriter(const StepInput& input);
+  WrittenStep write() &&;
+
+ private:
+  void assign();
+  void backward(std::int64_t micro_step, bool synchronise);
+  void reducing_backward(std::size_t block, std::int64_t micro_step);
+  void launch_full_buckets();
+  void finalize_backward();
+  const KindGradients& gradients(std::size_t block) const { return gradients_[input_.workload.blocks[block]]; }
+  bool views() const { return input_.scenario.parallel.gradient_as_bucket_view; }
+
+  const StepInput& input_;
+  ProgramBuilder builder_;
+  StreamId compute_, all_reduce_;
+  CommSlot world_;
+  BlockWriter blocks_;
+  std::vector<KindGradients> gradients_;
+  std::vector<Bucket> buckets_;              // of gradients numbered by arrival over the whole model
+  std::vector<const Kernel*> copies_back_;   // of each gradient by arrival
+  std::vector<std::uint32_t> bucket_of_;     // of each gradient by arrival
+  std::vector<std::size_t> missing_;         // gradients each bucket still waits for
+  std::vector<Event> reduced_;               // of each launched bucket
+  std::size_t arrived_ = 0;
+};
+
+KindGradients kind_gradients(const StepInput& input, const BlockKind& kind) {
+  KindGradients result;
+  result.arrivals = arrivals(kind);
+  for (const Arrival& arrival : result.arrivals) {
+    const Parameter& parameter = kind.parameters[arrival.parameter];
+    const Bytes bytes = stored_size(parameter.elements(), parameter.gradient_bytes);
+    result.tensors.push_back({bytes, parameter.gradient_bytes});
+    result.accumulate.push_back(input.pricer.memory("accumulate gradient", bytes * 3));
+    result.into_bucket.push_back(copy_kernel(input.pricer, "gradient to bucket", bytes, bytes));
+    result.out_of_bucket.push_back(copy_kernel(input.pricer, "bucket to gradient", bytes, bytes));
+  }
+  result.stored = block_sizes(input.workload, kind).gradients;
+  return result;
+}
+
+DdpWriter::DdpWriter(const StepInput& input)
+    : input_(input),
+      builder_(builder_options(input.scenario)),
+      compute_(builder_.stream(StreamKind::compute, "compute")),
+      all_reduce_(builder_.stream(StreamKind::all_reduce, "all-reduce")),
+      world_(builder_.comm("world")),
+      blocks_(builder_, input.workload, compute_) {
+  for (const BlockKind& kind : input.workload.kinds) gradients_.push_back(kind_gradients(input, kind));
+  assign();
+}
+
+/// Buckets over the whole model in the order of arrival: last block first.
+void DdpWriter::assign() {
+  std::vector<ReducedTensor> tensors;
+  for (std::size_t block = input_.workload.blocks.size(); block-- > 0;) {
+    const KindGradients& of = gradients(block);
+    tensors.insert(tensors.end(), of.tensors.begin(), of.tensors.end());
+    for (const Kernel& kernel : of.out_of_bucket) copies_back_.push_back(&kernel);
+  }
+  const ParallelSettings& parallel = input_.scenario.parallel;
+  const std::array<Bytes, 2> limits = {parallel.first_bucket_small ? first_bucket_limit : parallel.bucket_size,
+                                       parallel.bucket_size};
+  buckets_ = assign_buckets(tensors, limits);
+  bucket_of_.resize(tensors.size());
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    for (const std::uint32_t member : buckets_[b].members) bucket_of_[member] = static_cast<std::uint32_t>(b);
+  }
+}
+
+WrittenStep DdpWriter::write() && {
+  const BlockSizes model = model_sizes(input_.workload);
+  builder_.resident(MemoryCategory::weights, model.frozen_weights + model.trainable_weights);
+  builder_.resident(MemoryCategory::optimizer, model.optimizer);
+  // Buckets stay allocated; as views they are the gradients themselves (D15).
+  for (const Bucket& bucket : buckets_) builder_.resident(MemoryCategory::buffers, bucket.bytes);
+  const std::int64_t micro_steps = input_.scenario.batch.gradient_accumulation;
+  for (std::int64_t micro_step = 0; micro_step < micro_steps; ++micro_step) {
+    for (std::size_t block = 0; block < input_.workload.blocks.size(); ++block) blocks_.forward(block);
+    backward(micro_step, input_.scenario.parallel.sync_each_micro_step || micro_step + 1 == micro_steps);
+  }
+  write_optimizer(builder_, compute_, input_, model.trainable_elements, views() ? Bytes{} : model.gradients);
+  return {std::move(builder_).finish(), {RankGroup::world}, model.total()};
+}
+
+void DdpWriter::backward(std::int64_t micro_step, bool synchronise) {
+  arrived_ = 0;
+  reduced_.clear();
+  missing_.clear();
+  for (const Bucket& bucket : buckets_) missing_.push_back(bucket.members.size());
+  for (std::size_t block = input_.workload.blocks.size(); block-- > 0;) {
+    if (!input_.workload.block(block).has_backward) continue;
+    if (micro_step == 0 && !views()) {
+      builder_.allocate(compute_, MemoryCategory::gradients, gradients(block).stored);
+    }
+    if (synchronise) {
+      reducing_backward(block, micro_step);
+      continue;
+    }
+    blocks_.backward(block);
+    if (micro_step > 0) builder_.kernels(compute_, gradients(block).accumulate, "accumulate");
+  }
+  if (synchronise) finalize_backward();
+}
+
+void DdpWriter::reducing_backward(std::size_t block, std::int64_t micro_step) {
+  const KindGradients& of = gradients(block);
+  blocks_.begin_backward(block);
+  std::size_t issued = 0;
+  for (std::size_t i = 0; i < of.arrivals.size(); ++i) {
+    blocks_.backward_kernels(block, issued, of.arrivals[i].after_kernels);
+    issued = of.arrivals[i].after_kernels;
+    if (micro_step > 0) builder_.kernel(compute_, of.accumulate[i], "accumulate");
+    builder_.kernel(compute_, of.into_bucket[i], "gradient to bucket");
+    --missing_[bucket_of_[arrived_++]];
+    launch_full_buckets();
+  }
+  blocks_.backward_kernels(block, issued, input_.workload.block(block).backward.size());
+  blocks_.end_backward(block);
+}
+
+void DdpWriter::launch_full_buckets() {
+  while (reduced_.size() < buckets_.size() && missing_[reduced_.size()] == 0) {
+    const std::size_t next = reduced_.size();
+    builder_.phase(Phase::communication);
+    builder_.unit(static_cast<std::uint32_t>(next));
+    builder_.wait(all_reduce_, compute_);
+    const CollectiveCall call{CollectiveKind::all_reduce, buckets_[next].bytes};
+    reduced_.push_back(builder_.collective(all_reduce_, world_, call, "all-reduce"));
+  }
+}
+
+void DdpWriter::finalize_backward() {
+  builder_.phase(Phase::backward);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    builder_.unit(static_cast<std::uint32_t>(b));
+    builder_.wait(compute_, reduced_[b]);
+    if (views()) continue;
+    for (const std::uint32_t member : buckets_[b].members) {
+      builder_.kernel(compute_, *copies_back_[member], "bucket to gradient");
+    }
+  }
+}
+
+}  // namespace
+
+WrittenStep write_ddp_step(const StepInput& input) { return DdpWriter(input).write(); }
+
+}  // namespace takt

@@ -1,0 +1,184 @@
+#include "plan/step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plan/fsdp_unit.hpp"
+
+namespace takt {
+namespace {
+
+/// Passes of AdamW foreach and the bytes that each moves per fp32 element (semantics O2); they add up to 80.
+struct ForeachPass {
+  const char* name;
+  double bytes;
+};
+constexpr std::array<ForeachPass, 8> foreach_passes = {{{"weight decay", 8},
+                                                        {"lerp", 12},
+                                                        {"mul", 8},
+                                                        {"addcmul", 12},
+                                                        {"sqrt", 8},
+                                                        {"div", 8},
+                                                        {"add", 8},
+                                                        {"addcdiv", 16}}};
+constexpr double foreach_bytes = 80.0;
+
+std::string label_of(const BlockKind& kind, const char* pass) {
+  return is_layer(kind) ? std::string(pass) : kind.name + ' ' + pass;
+}
+
+std::int64_t trainable_tensors(const Workload& workload) {
+  std::int64_t count = 0;
+  for (const std::uint32_t kind : workload.blocks) {
+    const std::vector<Parameter>& parameters = workload.kinds[kind].parameters;
+    count += std::count_if(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.trainable; });
+  }
+  return count;
+}
+
+/// bitsandbytes launches one kernel a tensor (semantics O3).
+bool is_8bit(Optimizer optimizer) {
+  return optimizer == Optimizer::adamw_8bit || optimizer == Optimizer::paged_adamw_8bit;
+}
+
+}  // namespace
+
+BuilderOptions builder_options(const Scenario& scenario) {
+  const Assumptions& assumptions = scenario.assumptions;
+  return {.kernel_launch = assumptions.kernel_launch,
+          .collective_launch = assumptions.collective_launch,
+          .overlap = assumptions.overlap,
+          .join_kernels = !assumptions.kernel_by_kernel};
+}
+
+Bytes stored_size(std::int64_t elements, double bytes_each) {
+  return Bytes(static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * bytes_each)));
+}
+
+BlockSizes block_sizes(const Workload& workload, const BlockKind& kind) {
+  BlockSizes sizes;
+  for (const Parameter& parameter : kind.parameters) {
+    const std::int64_t elements = parameter.elements();
+    if (!parameter.trainable) {
+      sizes.frozen_weights += stored_size(elements, parameter.bytes);
+      continue;
+    }
+    sizes.trainable_elements += elements;
+    sizes.trainable_weights += stored_size(elements, workload.stored_bytes_trainable);
+    sizes.gradients += stored_size(elements, workload.gradient_state_bytes);
+    sizes.optimizer += stored_size(elements, workload.optimizer_bytes);
+  }
+  return sizes;
+}
+
+BlockSizes model_sizes(const Workload& workload) {
+  BlockSizes sum;
+  std::vector<BlockSizes> of_kind;
+  for (const BlockKind& kind : workload.kinds) of_kind.push_back(block_sizes(workload, kind));
+  for (const std::uint32_t kind : workload.blocks) {
+    const BlockSizes& sizes = of_kind[kind];
+    sum.trainable_elements += sizes.trainable_elements;
+    sum.frozen_weights += sizes.frozen_weights;
+    sum.trainable_weights += sizes.trainable_weights;
+    sum.gradients += sizes.gradients;
+    sum.optimizer += sizes.optimizer;
+  }
+  return sum;
+}
+
+BlockWriter::BlockWriter(ProgramBuilder& builder, const Workload& workload, StreamId compute)
+    : builder_(builder), workload_(workload), compute_(compute) {
+  for (const BlockKind& kind : workload.kinds) {
+    labels_.push_back({label_of(kind, "forward"), label_of(kind, "recompute"), label_of(kind, "backward")});
+  }
+  std::uint32_t layers = 0;
+  for (const std::uint32_t kind : workload.blocks) {
+    numbers_.push_back(is_layer(workload.kinds[kind]) ? layers++ : no_unit);
+  }
+}
+
+void BlockWriter::at(Phase phase, std::size_t block) {
+  builder_.phase(phase);
+  builder_.unit(numbers_[block]);
+}
+
+void BlockWriter::forward(std::size_t block) {
+  const BlockKind& kind = this->kind(block);
+  if (kind.forward.empty()) return;
+  at(Phase::forward, block);
+  if (kind.has_backward) builder_.allocate(compute_, MemoryCategory::activations, kind.memory.kept);
+  builder_.allocate(compute_, MemoryCategory::temporary, kind.memory.forward_transient);
+  builder_.kernels(compute_, kind.forward, labels(block).forward);
+  builder_.release(compute_, MemoryCategory::temporary, kind.memory.forward_transient);
+}
+
+void BlockWriter::backward(std::size_t block) {
+  if (!kind(block).has_backward) return;
+  begin_backward(block);
+  backward_kernels(block, 0, kind(block).backward.size());
+  end_backward(block);
+}
+
+void BlockWriter::begin_backward(std::size_t block) {
+  const BlockKind& kind = this->kind(block);
+  at(Phase::recompute, block);
+  builder_.allocate(compute_, MemoryCategory::activations, kind.memory.recomputed);
+  builder_.kernels(compute_, kind.recompute, labels(block).recompute);
+  at(Phase::backward, block);
+  builder_.allocate(compute_, MemoryCategory::temporary, kind.memory.backward_transient);
+}
+
+void BlockWriter::backward_kernels(std::size_t block, std::size_t from, std::size_t to) {
+  const std::span<const Kernel> all = kind(block).backward;
+  at(Phase::backward, block);
+  builder_.kernels(compute_, all.subspan(from, to - from), labels(block).backward);
+}
+
+void BlockWriter::end_backward(std::size_t block) {
+  const BlockMemory& memory = kind(block).memory;
+  builder_.release(compute_, MemoryCategory::temporary, memory.backward_transient);
+  builder_.release(compute_, MemoryCategory::activations, memory.recomputed + memory.kept);
+}
+
+Kernel copy_kernel(const KernelPricer& pricer, const char* name, Bytes read, Bytes written) {
+  return pricer.memory(name, read + written, KernelKind::copy);
+}
+
+std::vector<Kernel> accumulate_kernels(const KernelPricer& pricer, const BlockKind& kind, std::int64_t ranks) {
+  std::vector<Kernel> kernels;
+  for (const Parameter& parameter : kind.parameters) {
+    if (!parameter.trainable) continue;
+    const Bytes shard = stored_size(padded_shard_elements(parameter, ranks), parameter.gradient_bytes);
+    kernels.push_back(pricer.memory("accumulate gradient", shard * 3));
+  }
+  return kernels;
+}
+
+void write_optimizer(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
+                     Bytes gradients) {
+  if (elements == 0) return;
+  const FinetuneSettings& finetune = input.scenario.finetune;
+  const double traffic = static_cast<double>(elements) * input.workload.optimizer_traffic;
+  const auto kernel = [&](const char* name, double share) {
+    const Bytes bytes(std::llround(traffic * share));
+    builder.kernel(compute, input.pricer.memory(name, bytes, KernelKind::optimizer), "optimizer");
+  };
+  builder.phase(Phase::optimizer);
+  builder.unit(no_unit);
+  const bool in_passes = finetune.optimizer == Optimizer::adamw && finetune.optimizer_form == OptimizerForm::foreach_;
+  const Bytes temporary = stored_size(elements, input.workload.optimizer_temporary);
+  builder.allocate(compute, MemoryCategory::temporary, temporary);
+  if (in_passes) {
+    for (const ForeachPass& pass : foreach_passes) kernel(pass.name, pass.bytes / foreach_bytes);
+  } else if (is_8bit(finetune.optimizer)) {
+    const std::int64_t tensors = trainable_tensors(input.workload);
+    for (std::int64_t i = 0; i < tensors; ++i) kernel("adamw 8-bit", 1.0 / static_cast<double>(tensors));
+  } else {
+    kernel("optimizer", 1.0);
+  }
+  builder.release(compute, MemoryCategory::temporary, temporary);
+  builder.release(compute, MemoryCategory::gradients, gradients);
+}
+
+}  // namespace takt

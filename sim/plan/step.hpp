@@ -1,0 +1,106 @@
+// What the strategies have in common: their input, the forward and backward of a block, gradients that add up over
+// micro-steps, the optimizer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/scenario.hpp"
+#include "plan/builder.hpp"
+#include "plan/program.hpp"
+#include "workload/workload.hpp"
+
+namespace takt {
+
+/// What a strategy writes its program from. A rank belongs to one shard group and to one replicate group.
+struct StepInput {
+  const Scenario& scenario;
+  const Workload& workload;
+  const KernelPricer& pricer;
+  std::int64_t shard_ranks = 1;   ///< ranks that share one copy of the model
+  std::int64_t replicas = 1;      ///< copies of the model
+};
+
+/// Which ranks a communicator of a program joins.
+enum class RankGroup : std::uint8_t { shard, replicate, world };
+
+/// A strategy's answer.
+struct WrittenStep {
+  Program program;
+  std::vector<RankGroup> comm_groups;   ///< index with CommSlot
+  Bytes states_per_rank{};              ///< weights, gradients and optimizer states that a rank stores
+};
+
+WrittenStep write_single_card_step(const StepInput& input);
+WrittenStep write_ddp_step(const StepInput& input);
+WrittenStep write_fsdp2_step(const StepInput& input);
+
+BuilderOptions builder_options(const Scenario& scenario);
+
+/// Bytes of `elements` elements of `bytes_each` bytes, rounded up.
+Bytes stored_size(std::int64_t elements, double bytes_each);
+
+/// Sums over a block's parameters, nothing sharded.
+struct BlockSizes {
+  std::int64_t trainable_elements = 0;
+  Bytes frozen_weights{};
+  Bytes trainable_weights{};   ///< as stored (master copies)
+  Bytes gradients{};           ///< as stored until the optimizer has used them
+  Bytes optimizer{};
+
+  Bytes total() const { return frozen_weights + trainable_weights + gradients + optimizer; }
+};
+BlockSizes block_sizes(const Workload& workload, const BlockKind& kind);
+
+/// Whole-model sums of BlockSizes.
+BlockSizes model_sizes(const Workload& workload);
+
+/// Writes blocks of the workload onto a compute stream, with the memory that they hold.
+class BlockWriter {
+ public:
+  BlockWriter(ProgramBuilder& builder, const Workload& workload, StreamId compute);
+
+  void forward(std::size_t block);
+  /// Recomputation and backward, all of it.
+  void backward(std::size_t block);
+  /// The same in parts, for strategies that do something in between: recomputation and what the backward allocates;
+  /// kernels [from, to) of the backward; what the block gives back.
+  void begin_backward(std::size_t block);
+  void backward_kernels(std::size_t block, std::size_t from, std::size_t to);
+  void end_backward(std::size_t block);
+
+  /// Number of a decoder layer among the layers; no_unit for the blocks around them.
+  std::uint32_t number(std::size_t block) const { return numbers_[block]; }
+  void at(Phase phase, std::size_t block);
+
+ private:
+  struct KindLabels {
+    std::string forward, recompute, backward;
+  };
+  const BlockKind& kind(std::size_t block) const { return workload_.block(block); }
+  const KindLabels& labels(std::size_t block) const { return labels_[workload_.blocks[block]]; }
+
+  ProgramBuilder& builder_;
+  const Workload& workload_;
+  StreamId compute_;
+  std::vector<KindLabels> labels_;        // of each kind
+  std::vector<std::uint32_t> numbers_;    // of each block
+};
+
+/// A decoder layer; everything else (embedding, head) belongs to the root.
+inline bool is_layer(const BlockKind& kind) { return kind.name == "layer"; }
+
+Kernel copy_kernel(const KernelPricer& pricer, const char* name, Bytes read, Bytes written);
+
+/// Gradients of a micro-step added to those of earlier ones: for each trainable parameter of a block, in registration
+/// order, a kernel with two reads and one write of its shard among `ranks` ranks.
+std::vector<Kernel> accumulate_kernels(const KernelPricer& pricer, const BlockKind& kind, std::int64_t ranks = 1);
+
+/// The optimizer over `elements` trainable elements that this rank stores; gives the gradients back at its end
+/// (zero_grad sets them to none, semantics H8).
+void write_optimizer(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
+                     Bytes gradients);
+
+}  // namespace takt
