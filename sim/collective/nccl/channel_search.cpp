@@ -51,8 +51,6 @@ class ChannelSearch {
     for (const Link& link : graph_.links) left_.push_back(link.speed);
     for (const NcclNet& net : graph_.net) port_left_.push_back(net.speed);
     used_.assign(cards_, 0);
-    slot_speed_.reserve(cards_);
-    for (const VertexIndex gpu : graph_.gpus) slot_speed_.push_back(slot_speed(gpu));
   }
 
   SearchOutcome run() {
@@ -299,7 +297,7 @@ class ChannelSearch {
       if (walk.back_to_net != never) {
         const Path& from_net = machine_.path_from_net(port_in(), other);
         near.net_speed = -whole_gigabytes(from_net.speed);
-        near.slot_speed = -whole_gigabytes(slot_speed_[other]);
+        near.slot_speed = -whole_gigabytes(slot_left(other));
         near.net_hops = static_cast<std::int64_t>(from_net.hops());
       }
       candidates.push_back(near);
@@ -398,9 +396,11 @@ class ChannelSearch {
     return (forward + NcclSpeed(4)) / 8;
   }
 
-  NcclSpeed slot_speed(VertexIndex gpu) const {
-    for (const LinkIndex link : graph_.at(gpu).links) {
-      if (graph_.at(link).kind == LinkKind::pci) return graph_.at(link).speed;
+  /// What a card's PCIe slot has left, in its fuller direction.
+  NcclSpeed slot_left(std::size_t gpu) const {
+    for (const LinkIndex link : graph_.at(graph_.gpus[gpu]).links) {
+      if (graph_.at(link).kind != LinkKind::pci) continue;
+      return std::min(left_[index(link)], left_[index(graph_.at(link).reverse)]);
     }
     return NcclSpeed(0);
   }
@@ -424,7 +424,7 @@ class ChannelSearch {
   ChannelGraph& best_;
   std::int64_t budget_;
   std::size_t cards_ = 0;
-  std::vector<NcclSpeed> left_, port_left_, slot_speed_;
+  std::vector<NcclSpeed> left_, port_left_;
   std::vector<std::uint64_t> used_;  ///< of a card: bit c if channel c has passed it
 };
 
