@@ -59,20 +59,6 @@ Json from_library(const Library& library) {
   }
 }
 
-/// The place of the byte at `offset` of the source.
-SourcePlace place_at(const SourceText& source, std::size_t offset) {
-  const std::string_view text = source.text;
-  offset = std::min(offset, text.size());
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  SourcePlace place;
-  place.file = source.file;
-  place.line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-  place.column = static_cast<std::uint32_t>(offset - line_start) + 1;
-  place.line_text = std::string(text.substr(line_start, text.find('\n', line_start) - line_start));
-  return place;
-}
-
 }  // namespace
 
 const Json* Json::find(const std::string& key) const {

@@ -23,8 +23,10 @@ struct TransformerShape {
   bool query_key_norm = false;     ///< a norm of head_dim on queries and on keys (Qwen3)
   bool qkv_bias = false;           ///< biases on q, k, v (Qwen2)
   bool gated_mlp = true;           ///< gate, up, down; false: up, down
-  std::int64_t norms_per_layer = 2;  ///< 4: a norm after attention and after the MLP too (Gemma 2, 3)
+  /// 4: a norm after attention and after the MLP too (Gemma 2, 3); 1: attention and MLP read the same one (Phi-2)
+  std::int64_t norms_per_layer = 2;
   bool linear_bias = false;        ///< biases on every linear layer of a decoder layer (GPT-2)
+  bool head_bias = false;          ///< a bias on the head (Phi-2)
   bool layer_norm = false;         ///< LayerNorm with a bias (GPT-2) instead of RMSNorm
   bool fused_qkv = false;          ///< queries, keys and values are one linear layer, "qkv" (GPT-2)
   std::int64_t learned_positions = 0;  ///< rows of a learned position embedding; 0 = rotary

@@ -14,6 +14,9 @@ namespace takt {
 Result<Scenario> read_scenario(const SourceText& source, const Overrides& overrides = {});
 Result<CardSpec> read_card(const SourceText& source);
 Result<ModelSpec> read_model(const SourceText& source);
+/// A Hugging Face config.json of the Llama, Mistral, Qwen2, Qwen3, Gemma, Phi and GPT-2 families. Errors: no JSON, a
+/// missing or wrong dimension, and with the reason: mixtures of experts, encoders, architectures that are not known.
+Result<ModelSpec> read_hf_config(const SourceText& source);
 Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source);
 /// `link_types` resolves the `type` of each link.
 Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <tuple>
 
 #include "config/reading.hpp"
@@ -15,6 +16,19 @@ namespace takt {
 SourcePlace place_of(const SourcePlaces& places, const std::string& key, const std::string& file) {
   const auto found = places.find(key);
   return found == places.end() ? SourcePlace{file, 0, 0, {}} : found->second;
+}
+
+SourcePlace place_at(const SourceText& source, std::size_t offset) {
+  const std::string_view text = source.text;
+  offset = std::min(offset, text.size());
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  SourcePlace place;
+  place.file = source.file;
+  place.line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  place.column = static_cast<std::uint32_t>(offset - line_start) + 1;
+  place.line_text = std::string(text.substr(line_start, text.find('\n', line_start) - line_start));
+  return place;
 }
 
 Result<SourceText> read_text_file(const std::string& path) {

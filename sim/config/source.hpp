@@ -1,6 +1,7 @@
 // A text file as the readers see it, and the keys of it with their places.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,6 +31,9 @@ using SourcePlaces = std::map<std::string, SourcePlace>;
 
 /// The place of `key`, or of the file as a whole when the key was left at its default.
 SourcePlace place_of(const SourcePlaces& places, const std::string& key, const std::string& file);
+
+/// The place of the byte at `offset` of a text; an offset beyond the end is the end.
+SourcePlace place_at(const SourceText& source, std::size_t offset);
 
 /// Reads a whole file; an error names the file and the reason.
 Result<SourceText> read_text_file(const std::string& path);

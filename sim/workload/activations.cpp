@@ -86,9 +86,10 @@ double layer_bytes_kept(const Recipe& recipe) {
   const double element = recipe.activation_bytes;
   const double hidden = dimension(recipe.shape.hidden);
   const double norms = dimension(recipe.shape.norms_per_layer);
-  double outputs = 0.0;
-  if (keeps_input_of(recipe, {LinearRole::q, LinearRole::k, LinearRole::v, LinearRole::qkv})) outputs += 1.0;
-  if (keeps_input_of(recipe, {LinearRole::gate, LinearRole::up})) outputs += 1.0;
+  const bool attention_input = keeps_input_of(recipe, {LinearRole::q, LinearRole::k, LinearRole::v, LinearRole::qkv});
+  const bool mlp_input = keeps_input_of(recipe, {LinearRole::gate, LinearRole::up});
+  double outputs = (attention_input ? 1.0 : 0.0) + (mlp_input ? 1.0 : 0.0);
+  if (recipe.shape.norms_per_layer < 2) outputs = std::min(outputs, 1.0);  // attention and MLP read one norm's output
   return norms * norm_bytes_kept(recipe, hidden) + outputs * element * hidden + attention_bytes_kept(recipe) +
          mlp_bytes_kept(recipe) + adapter_bytes_kept(recipe);
 }

@@ -21,7 +21,7 @@ SourcePlace place_of_first(const SourcePlaces& places, const std::string& file,
     const auto found = places.find(key);
     if (found != places.end()) return found->second;
   }
-  return {.file = file, .line = 0, .column = 0, .line_text = ""};
+  return place_of(places, "", file);
 }
 
 class Checker {

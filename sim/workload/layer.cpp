@@ -166,7 +166,7 @@ std::vector<Step> LayerWriter::forward() {
   linears_forward(is_output);
   if (four_norms) step(Part::norm, elementwise("post-attention norm", norm().forward * hidden()));
   step(Part::residual, elementwise("residual", residual_traffic * hidden()));
-  step(Part::norm, elementwise("mlp norm", norm().forward * hidden()));
+  if (shape().norms_per_layer > 1) step(Part::norm, elementwise("mlp norm", norm().forward * hidden()));
   linears_forward(reads_mlp_input);
   step(Part::activation, elementwise("activation", activation().forward * mlp_width()));
   linears_forward(is_down);
@@ -218,7 +218,7 @@ std::vector<Kernel> LayerWriter::backward(const GradientFlow& flow) {
     run_backward(elementwise("activation backward", activation().backward * mlp_width()));
     linears_backward(reads_mlp_input, needed_if(flow.middle || norms_train));
   }
-  if (flow.middle || norms_train) run_backward(norm_backward);
+  if ((flow.middle || norms_train) && shape().norms_per_layer > 1) run_backward(norm_backward);
   if (flow.middle) run_backward(residual_backward);
   if (flow.attention_out) {
     if (four_norms) run_backward(norm_backward);

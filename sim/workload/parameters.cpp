@@ -114,7 +114,7 @@ std::vector<Parameter> layer_parameters(const Recipe& recipe) {
   if (shape.layer_norm) {
     list.norm("ln1", shape.hidden, input_norm);
     linears(in_attention);
-    list.norm("ln2", shape.hidden, mlp_norm);
+    if (shape.norms_per_layer > 1) list.norm("ln2", shape.hidden, mlp_norm);
     linears(in_mlp);
     return list.take();
   }
@@ -126,7 +126,7 @@ std::vector<Parameter> layer_parameters(const Recipe& recipe) {
   linears(in_mlp);
   list.norm("ln1", shape.hidden, input_norm);
   if (shape.norms_per_layer > 2) list.norm("ln1_post", shape.hidden, attention_norm);
-  list.norm("ln2", shape.hidden, mlp_norm);
+  if (shape.norms_per_layer > 1) list.norm("ln2", shape.hidden, mlp_norm);
   if (shape.norms_per_layer > 2) list.norm("ln2_post", shape.hidden, last_norm);
   return list.take();
 }
@@ -135,6 +135,7 @@ std::vector<Parameter> head_parameters(const Recipe& recipe) {
   ParameterList list(recipe);
   list.norm("norm", recipe.shape.hidden, 0);
   if (!recipe.shape.tied_embeddings) list.matrix("lm_head", recipe.shape.vocabulary, recipe.shape.hidden, 2);
+  if (recipe.shape.head_bias) list.matrix("lm_head.b", recipe.shape.vocabulary, 1, 3);
   return list.take();
 }
 

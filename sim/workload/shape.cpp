@@ -89,7 +89,8 @@ std::vector<bool> targeted_linears(const TransformerShape& shape, const std::vec
 std::int64_t parameter_count(const TransformerShape& shape) {
   const std::int64_t embedding = shape.vocabulary * shape.hidden;
   const std::int64_t positions = shape.learned_positions * shape.hidden;
-  const std::int64_t head = norm_elements(shape, shape.hidden) + (shape.tied_embeddings ? 0 : embedding);
+  const std::int64_t head = norm_elements(shape, shape.hidden) + (shape.tied_embeddings ? 0 : embedding) +
+                            (shape.head_bias ? shape.vocabulary : 0);
   return embedding + positions + shape.layers * layer_parameters(shape) + head;
 }
 
