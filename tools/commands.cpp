@@ -1,0 +1,11 @@
+#include "commands.hpp"
+
+namespace takt {
+
+std::span<const Command> commands() {
+  static const std::vector<Command> all = {run_command(),       compare_command(),    check_command(),
+                                           topo_show_command(), topo_check_command(), completion_command()};
+  return all;
+}
+
+}  // namespace takt

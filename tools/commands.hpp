@@ -1,0 +1,20 @@
+// The subcommands of takt. A new command is a file of its own with a function here and a line in commands.cpp.
+#pragma once
+
+#include "command.hpp"
+
+#include <span>
+
+namespace takt {
+
+Command run_command();
+Command compare_command();
+Command check_command();
+Command topo_show_command();
+Command topo_check_command();
+Command completion_command();
+
+/// All of them, in the order of `takt --help`.
+std::span<const Command> commands();
+
+}  // namespace takt

@@ -1,0 +1,59 @@
+#include "commands.hpp"
+#include "output_file.hpp"
+#include "report/report.hpp"
+#include "scenario_runs.hpp"
+
+#include <ostream>
+
+namespace takt {
+namespace {
+
+std::string tables(std::span<const RunResult> results) {
+  std::string text;
+  for (const RunResult& result : results) text += (text.empty() ? "" : "\n") + run_table(result);
+  return text;
+}
+
+ExitStatus execute(const ParsedOptions& options, const Environment& environment) {
+  const std::optional<std::string> trace = options.value("trace");
+  if (options.arguments.empty()) {
+    environment.err << render(usage_error("takt run needs a scenario", "see takt run --help"));
+    return ExitStatus::wrong_usage;
+  }
+  if (trace && options.arguments.size() > 1) {
+    environment.err << render(usage_error("--trace is for one scenario at a time"));
+    return ExitStatus::wrong_usage;
+  }
+  const ScenarioRuns runs = run_scenarios(options, environment, trace ? Rates::recorded : Rates::ignored);
+  if (runs.finished.empty()) return runs.status;
+
+  std::vector<RunResult> results;
+  for (const FinishedRun& run : runs.finished) results.push_back(run.result);
+  environment.out << formatted(options, results, tables);
+  if (trace) {
+    const FinishedRun& run = runs.finished.front();
+    const std::string text = chrome_trace(run.result, run.built.plan, run.topology, run.timeline);
+    if (const std::optional<Diagnostic> error = write_file(*trace, text)) {
+      environment.err << render(*error);
+      return ExitStatus::invalid;
+    }
+  }
+  return runs.status;
+}
+
+}  // namespace
+
+Command run_command() {
+  std::vector<Option> options = simulation_options();
+  options.push_back({"trace", "FILE", "write a trace of all ops for Perfetto (ui.perfetto.dev)", {}});
+  return {"run",
+          "SCENARIO...",
+          "step time, where it goes, links, memory",
+          "Simulates one training step of each scenario and says how long it takes, where the time goes, how much "
+          "communication hides behind compute, how busy the links are, and whether it fits in memory.",
+          std::move(options),
+          "takt run scenarios/llama-3.3-70b-lora-8x-rtx-pro-6000.toml --set batch.micro_batch=2",
+          execute};
+}
+
+}  // namespace takt
