@@ -138,10 +138,19 @@ struct Limit {
   }
 };
 
-std::int64_t ctas_of(const Shape& shape, const Topology& topology, const CollectiveOptions& options) {
+/// Whether the ring visits every card of each server that it visits: then the server file's channels hold.
+bool whole_servers(std::span<const VertexId> members, const Topology& topology) {
+  std::map<std::int32_t, std::size_t> visited;
+  for (const VertexId member : members) ++visited[topology.device(member).server];
+  const std::size_t cards_a_server = topology.cards().size() / static_cast<std::size_t>(topology.server_count());
+  return std::all_of(visited.begin(), visited.end(), [&](const auto& s) { return s.second == cards_a_server; });
+}
+
+std::int64_t ctas_of(const Shape& shape, std::span<const VertexId> members, const Topology& topology,
+                     const CollectiveOptions& options) {
   if (options.settings.channels) return *options.settings.channels;
-  const bool whole_machine = shape.members == static_cast<std::int64_t>(topology.cards().size());
-  if (whole_machine && topology.server_spec().nccl.channels > 0) return topology.server_spec().nccl.channels;
+  const std::int64_t of_server = topology.server_spec().nccl.channels;
+  if (of_server > 0 && whole_servers(members, topology)) return of_server;
   if (shape.all_nvlink) return constants::ctas_nvlink;
   return shape.any_staged ? constants::ctas_staged : constants::ctas_peer;
 }
@@ -275,7 +284,7 @@ LoweredCollective lower_collective(const CollectiveCall& call, std::span<const V
   std::vector<Ring> rings;
   for (const RingOrder& order : ring_orders(members, topology)) rings.push_back(make_ring(order, topology));
   const Shape shape = shape_of(call, rings);
-  lowered.ctas = ctas_of(shape, topology, options);
+  lowered.ctas = ctas_of(shape, members, topology, options);
   lowered.moved_per_rank = Bytes((call.bytes.count() * shape.steps + shape.members - 1) / shape.members);
   Limit kernels;
   if (options.nccl_limits) kernels = kernel_limit(shape, lowered.ctas, topology);

@@ -74,6 +74,7 @@ RunningId FluidNetwork::start(Duration now, const Flow& flow) {
   running.cap = flow.cap;
   running.weight = flow.weight;
   running.payload = flow.payload;
+  running.alone = flow.alone;
   running.since = running.cause_since = now;
   running.completion = Duration::max();
   running.owner = flow.owner;
@@ -210,16 +211,32 @@ void FluidNetwork::solve_component(Component& component) const {
   problem.solve();
 }
 
+/// Charges the time since the cause or the rate last changed.
+void FluidNetwork::close_charge(Duration now, Running& running) {
+  const Duration time = now - running.cause_since;
+  running.cause_since = now;
+  if (time <= Duration{}) return;
+  const auto add = [&](Cause cause, ResourceId resource, Duration share) {
+    if (share <= Duration{}) return;
+    auto& list = running.charges;
+    if (!list.empty() && list.back().cause == cause && list.back().resource == resource) list.back().time += share;
+    else list.push_back({cause, resource, share});
+  };
+  Duration own{};
+  if (running.alone > 0.0 && running.cause != Cause::own_speed) {
+    own = std::min(time, Duration(std::llround(static_cast<double>(time.count()) * running.rate / running.alone)));
+  }
+  add(Cause::own_speed, {}, own);
+  add(running.cause, running.cause_resource, time - own);
+}
+
 void FluidNetwork::set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource) {
   Running& running = running_[activity];
   const bool same_cause = running.cause == cause && (cause != Cause::resource || running.cause_resource == resource);
+  if (!same_cause || (running.alone > 0.0 && rate != running.rate)) close_charge(now, running);
   if (!same_cause) {
-    if (now > running.cause_since) {
-      running.charges.push_back({running.cause, running.cause_resource, now - running.cause_since});
-    }
     running.cause = cause;
     running.cause_resource = resource;
-    running.cause_since = now;
   }
   if (rate == running.rate) return;
   running.remaining = std::max(0.0, running.remaining - running.rate * to_seconds(now - running.since));
@@ -348,9 +365,7 @@ std::size_t FluidNetwork::complete(Duration now, std::vector<Completed>& out) {
   for (drop_stale(); !finishes_.empty() && finishes_.front().time <= now; drop_stale()) {
     const std::uint32_t activity = finishes_.front().activity;
     Running& running = running_[activity];
-    if (now > running.cause_since) {
-      running.charges.push_back({running.cause, running.cause_resource, now - running.cause_since});
-    }
+    close_charge(now, running);
     if (count == out.size()) out.emplace_back();
     out[count].owner = running.owner;
     std::swap(out[count].charges, running.charges);

@@ -43,6 +43,9 @@ class FluidNetwork {
   /// What runs: see Activity. `owner` is handed back by complete().
   struct Flow {
     double work = 0.0, cap = 0.0, weight = 1.0, payload = 1.0;
+    /// The rate at which it would run alone, if its time is to be split: a kernel at 0.8 of its own speed is charged 0.8
+    /// of the time to itself and 0.2 to what slows it. 0: all time goes to what holds its rate.
+    double alone = 0.0;
     std::span<const Demand> demands;
     std::uint64_t owner = 0;
   };
@@ -71,7 +74,7 @@ class FluidNetwork {
  private:
   struct Running {
     double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0,
-           payload = 1.0;
+           payload = 1.0, alone = 0.0;
     Duration since{}, completion = Duration::max(), cause_since{};
     std::uint64_t owner = 0, serial = 0;
     std::uint32_t generation = 0, mark = 0;
@@ -117,6 +120,7 @@ class FluidNetwork {
   void apply(Duration now, const Component& component);
   void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
   void detach(Duration now, std::uint32_t activity);
+  void close_charge(Duration now, Running& running);
   void publish_rates(Duration now);
   void push_finish(const Finish& finish);
   void drop_stale();

@@ -47,6 +47,7 @@ void Run::start_segment(Instance at) {
   const RunningId running = fluid_.start(now_, {.work = seconds,
                                                 .cap = kernel_speed(at.rank),
                                                 .weight = uses_memory ? 1.0 / memory.per_unit : 1.0,
+                                                .alone = 1.0,
                                                 .demands = std::span(&memory, uses_memory ? 1U : 0U),
                                                 .owner = segment_owner(at.rank, at.op)});
   ranks_[at.rank].kernels.emplace_back(at.op, running);

@@ -35,14 +35,16 @@ TEST_CASE("a kernel beside a copy on one memory", "[closed_form]") {
     const Timeline timeline = play(plan, resources, options);
     CHECK(timeline.ops[0][1].end == ms(1500));
     CHECK(timeline.ops[0][0].end == ms(2500));
-    // Blame: 1.5 s to the memory, 1 s at its own speed.
+    // Blame: 1.5 s at 2/3 of its speed, so 1 s to itself and 0.5 s to the memory; then 1 s to itself.
     const auto [first, last] = charges_of(timeline, RankId{}, OpId{});
-    REQUIRE(last - first == 2);
-    CHECK(first[0].cause == Cause::resource);
-    CHECK(first[0].resource == plan.ranks[rank].memory);
-    CHECK(first[0].time == ms(1500));
-    CHECK(first[1].cause == Cause::own_speed);
-    CHECK(first[1].time == ms(1000));
+    REQUIRE(last - first == 3);
+    CHECK(first[0].cause == Cause::own_speed);
+    CHECK(first[0].time == ms(1000));
+    CHECK(first[1].cause == Cause::resource);
+    CHECK(first[1].resource == plan.ranks[rank].memory);
+    CHECK(first[1].time == ms(500));
+    CHECK(first[2].cause == Cause::own_speed);
+    CHECK(first[2].time == ms(1000));
   }
 }
 

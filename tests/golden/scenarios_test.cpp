@@ -53,6 +53,7 @@ TEST_CASE("every scenario gives the result that was last judged right", "[golden
       const fs::path file = root / "tests" / "golden" / "expected" / (name + ".json");
       const Json actual = result_of(name);
       if (update) {
+        fs::create_directories(file.parent_path());
         std::ofstream(file) << write_json(actual);
         continue;
       }
