@@ -51,8 +51,8 @@ struct DeviceSpec {
 struct LinkSpec {
   std::string from;
   std::string to;
-  /// Of links.toml, with what the server file overrides. A type of one NVLink ("nvlink4") with `lanes = 6` in the server
-  /// file is six of them: nominal, effective and both_directions are multiplied before other overrides apply.
+  /// Of links.toml, with what the server file overrides. A type of one NVLink ("nvlink4") with `lanes = 6` in the
+  /// server file is six of them: nominal, effective and both_directions are multiplied before other overrides apply.
   LinkType type;
   bool assumed = false;                        ///< the file says that this link is an assumption
   SourcePlace place;

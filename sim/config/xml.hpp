@@ -1,14 +1,14 @@
 // A tree of XML elements with the place of each in the file. The home of pugixml is xml.cpp.
 #pragma once
 
+#include "config/source.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "config/source.hpp"
 
 namespace takt {
 

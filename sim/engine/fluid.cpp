@@ -202,7 +202,9 @@ void FluidNetwork::solve_component(Component& component) const {
   for (const std::uint32_t r : component.resources) problem.add_resource(states_[r].left);
   for (const std::uint32_t activity : component.activities) {
     const Running& running = running_[activity];
-    problem.begin_activity(running.weight, running.highest);
+    // What a resource of this very problem limits needs no cap of its own.
+    const bool implied = running.highest_is_resource && states_[index(running.highest_resource)].can_bind;
+    problem.begin_activity(running.weight, implied ? std::numeric_limits<double>::infinity() : running.highest);
     for (const Demand& demand : running.demands) {
       const ResourceState& state = states_[index(demand.resource)];
       if (state.can_bind) problem.add_use(state.local, demand.per_unit);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace takt {
 
 void MaxMinProblem::clear() {
@@ -28,8 +30,6 @@ void MaxMinProblem::add_use(std::uint32_t resource, double per_unit) {
   ++first_use.back();
 }
 
-double MaxMinProblem::level_of(std::uint32_t resource) const { return remaining_[resource] / demand_[resource]; }
-
 /// Transposes the uses: which activities use a resource.
 void MaxMinProblem::index_users() {
   const std::size_t resources = capacity.size();
@@ -43,16 +43,45 @@ void MaxMinProblem::index_users() {
   }
 }
 
+/// The activities that a cap can stop at all, by the phi at which it does.
+void MaxMinProblem::order_caps() {
+  caps_.clear();
+  for (std::uint32_t a = 0; a < activities(); ++a) {
+    if (cap[a] < std::numeric_limits<double>::infinity()) caps_.push_back({cap[a] / weight[a], a});
+  }
+  std::sort(caps_.begin(), caps_.end(), [](const Level& a, const Level& b) {
+    return a.phi != b.phi ? a.phi < b.phi : a.id < b.id;
+  });
+}
+
 void MaxMinProblem::freeze(std::uint32_t activity, double at_rate, std::uint32_t by) {
-  frozen_[activity] = true;
+  frozen_[activity] = 1;
   rate[activity] = at_rate;
   frozen_by[activity] = by;
   for (std::uint32_t u = first_use[activity]; u < first_use[activity + 1]; ++u) {
-    const Use& use = uses[u];
-    remaining_[use.resource] = std::max(0.0, remaining_[use.resource] - use.per_unit * at_rate);
-    demand_[use.resource] -= use.per_unit * weight[activity];
-    --open_[use.resource];
+    State& state = states_[uses[u].resource];
+    state.remaining = std::max(0.0, state.remaining - uses[u].per_unit * at_rate);
+    state.demand -= uses[u].per_unit * weight[activity];
+    --state.open;
   }
+}
+
+/// Brings the resource with the lowest level to the top of the heap; false if no resource has an open activity.
+bool MaxMinProblem::lowest_level_on_top() {
+  while (!heap_.empty()) {
+    const std::uint32_t r = heap_.front().id;
+    if (states_[r].open > 0) {
+      const double level = level_of(r);
+      if (level <= heap_.front().phi) return true;
+      std::pop_heap(heap_.begin(), heap_.end(), higher);
+      heap_.back().phi = level;
+      std::push_heap(heap_.begin(), heap_.end(), higher);
+    } else {
+      std::pop_heap(heap_.begin(), heap_.end(), higher);
+      heap_.pop_back();
+    }
+  }
+  return false;
 }
 
 void MaxMinProblem::solve() {
@@ -61,61 +90,41 @@ void MaxMinProblem::solve() {
   index_users();
   rate.assign(count, 0.0);
   frozen_by.assign(count, cap_bound);
-  frozen_.assign(count, false);
-  remaining_ = capacity;
-  demand_.assign(resources, 0.0);
-  open_.assign(resources, 0);
+  frozen_.assign(count, 0);
+  states_.resize(resources);
+  for (std::uint32_t r = 0; r < resources; ++r) states_[r] = {capacity[r], 0.0, first_user_[r + 1] - first_user_[r]};
   for (std::uint32_t a = 0; a < count; ++a) {
     for (std::uint32_t u = first_use[a]; u < first_use[a + 1]; ++u) {
-      demand_[uses[u].resource] += uses[u].per_unit * weight[a];
-      ++open_[uses[u].resource];
+      states_[uses[u].resource].demand += uses[u].per_unit * weight[a];
     }
   }
-  by_cap_.resize(count);
-  for (std::uint32_t a = 0; a < count; ++a) by_cap_[a] = a;
-  std::sort(by_cap_.begin(), by_cap_.end(), [this](std::uint32_t a, std::uint32_t b) {
-    const double phi_a = cap[a] / weight[a], phi_b = cap[b] / weight[b];
-    return phi_a != phi_b ? phi_a < phi_b : a < b;
-  });
-  const auto higher = [](const Level& a, const Level& b) {
-    return a.phi != b.phi ? a.phi > b.phi : a.resource > b.resource;
-  };
+  order_caps();
   heap_.clear();
   for (std::uint32_t r = 0; r < resources; ++r) {
-    if (open_[r] > 0) heap_.push_back({level_of(r), r});
+    if (states_[r].open > 0) heap_.push_back({level_of(r), r});
   }
   std::make_heap(heap_.begin(), heap_.end(), higher);
 
-  std::uint32_t next_cap = 0;
-  for (;;) {
-    while (next_cap < count && frozen_[by_cap_[next_cap]]) ++next_cap;
-    if (next_cap == count) return;
-    // Bring the lowest true level to the top.
-    while (!heap_.empty()) {
-      const std::uint32_t r = heap_.front().resource;
-      const double level = open_[r] > 0 ? level_of(r) : std::numeric_limits<double>::infinity();
-      if (open_[r] > 0 && level <= heap_.front().phi) break;
-      std::pop_heap(heap_.begin(), heap_.end(), higher);
-      if (open_[r] == 0) {
-        heap_.pop_back();
-      } else {
-        heap_.back().phi = level;
-        std::push_heap(heap_.begin(), heap_.end(), higher);
-      }
-    }
-    const std::uint32_t capped = by_cap_[next_cap];
-    const double cap_phi = cap[capped] / weight[capped];
-    if (heap_.empty() || cap_phi <= heap_.front().phi) {
-      freeze(capped, cap[capped], cap_bound);
+  std::size_t next_cap = 0;
+  for (std::uint32_t open = count; open > 0;) {
+    while (next_cap < caps_.size() && frozen_[caps_[next_cap].id] != 0) ++next_cap;
+    const bool limited = lowest_level_on_top();
+    if (next_cap < caps_.size() && (!limited || caps_[next_cap].phi <= heap_.front().phi)) {
+      const std::uint32_t a = caps_[next_cap].id;
+      freeze(a, cap[a], cap_bound);
+      --open;
       continue;
     }
-    const std::uint32_t bottleneck = heap_.front().resource;
+    expects(limited, "an activity has neither a cap nor a resource");
+    const std::uint32_t bottleneck = heap_.front().id;
     const double phi = level_of(bottleneck);
     std::pop_heap(heap_.begin(), heap_.end(), higher);
     heap_.pop_back();
     for (std::uint32_t i = first_user_[bottleneck]; i < first_user_[bottleneck + 1]; ++i) {
       const std::uint32_t a = users_[i];
-      if (!frozen_[a]) freeze(a, phi * weight[a], bottleneck);
+      if (frozen_[a] != 0) continue;
+      freeze(a, phi * weight[a], bottleneck);
+      --open;
     }
   }
 }

@@ -43,7 +43,7 @@ struct MaxMinProblem {
 
   void clear();
   std::uint32_t add_resource(double capacity_of_it);
-  void begin_activity(double weight_of_it, double cap_of_it);   ///< then add_use
+  void begin_activity(double weight_of_it, double cap_of_it);   ///< cap may be infinite; then add_use
   void add_use(std::uint32_t resource, double per_unit);
   std::size_t activities() const { return weight.size(); }
 
@@ -52,17 +52,25 @@ struct MaxMinProblem {
  private:
   struct Level {
     double phi = 0.0;
-    std::uint32_t resource = 0;
+    std::uint32_t id = 0;         // a resource or an activity
+  };
+  static bool higher(const Level& a, const Level& b) { return a.phi != b.phi ? a.phi > b.phi : a.id > b.id; }
+  /// A resource over the activities that are not frozen yet.
+  struct State {
+    double remaining = 0.0;       // capacity
+    double demand = 0.0;          // sum of per_unit * weight
+    std::uint32_t open = 0;       // how many
   };
   void index_users();
+  void order_caps();
   void freeze(std::uint32_t activity, double at_rate, std::uint32_t by);
-  double level_of(std::uint32_t resource) const;
+  bool lowest_level_on_top();
+  double level_of(std::uint32_t resource) const { return states_[resource].remaining / states_[resource].demand; }
 
-  std::vector<std::uint32_t> first_user_, users_, by_cap_, cursor_;
-  std::vector<double> remaining_, demand_;     // of each resource, over activities not yet frozen
-  std::vector<std::uint32_t> open_;            // activities not yet frozen on each resource
-  std::vector<bool> frozen_;
-  std::vector<Level> heap_;
+  std::vector<std::uint32_t> first_user_, users_, cursor_;
+  std::vector<State> states_;
+  std::vector<std::uint8_t> frozen_;
+  std::vector<Level> heap_, caps_;   // caps_: phi at which each capped activity freezes, ascending
 };
 
 }  // namespace takt
