@@ -112,10 +112,11 @@ const KeyTable<CardSpec>& card_keys() {
   return table;
 }
 
-void check_card(const CardSpec& card, const SourceText& source, Reading& reading) {
-  const auto place = [&](const std::string& key) { return place_of(reading.places, key, source.file); };
-  if (card.dense_peak.empty() && reading.unsound.empty()) {
-    reading.error(place("peak"), "[peak] names no precision", "write at least bf16 or fp16, e.g. bf16 = \"835.5 TFLOP/s\"");
+void check_card(const CardSpec& card, const Document& document, Reading& reading) {
+  const auto place = [&](const std::string& key) { return place_of(reading.places, key, document.file); };
+  if (card.dense_peak.empty() && !has_error(reading.diagnostics)) {
+    const Node* peak = find_path(document.root, "peak");
+    reading.error(peak ? peak->place : document.root.place, "[peak] names no precision", "write at least bf16 or fp16, e.g. bf16 = \"835.5 TFLOP/s\"");
   }
   const bool links_known = reading.is_sound("nvlink.links") && reading.is_sound("nvlink.bandwidth");
   if (links_known && card.nvlink_links > 0 && card.nvlink_per_direction == Bandwidth(0)) {
@@ -139,7 +140,7 @@ Result<CardSpec> read_card(const SourceText& source) {
   CardSpec card;
   Reading reading;
   card_keys().read(document->root, "", card, reading);
-  check_card(card, source, reading);
+  check_card(card, *document, reading);
   card.id = file_stem(source.file);
   card.file = source.file;
   card.places = reading.places;

@@ -16,10 +16,14 @@ std::string section_of(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
+/// "[batch]", or "link[3]" for an entry of a list of tables.
+std::string section_name(const std::string& path) { return path.ends_with(']') ? path : '[' + path + ']'; }
+
 }  // namespace
 
 std::string dotted(const std::string& section, const std::string& name) {
-  return section.empty() ? name : section + '.' + name;
+  if (section.empty() || name.empty()) return section + name;
+  return section + '.' + name;
 }
 
 KeyIndex::KeyIndex(std::vector<KeyOutline> outlines) : outlines_(std::move(outlines)) {
@@ -57,24 +61,24 @@ std::vector<std::string> KeyIndex::names_in(const std::string& section) const {
 void KeyIndex::add_unknown(const Member& member, const std::string& section, const std::string& prefix,
                            Reading& reading) const {
   const std::string where = dotted(prefix, section);
-  const std::string in = where.empty() ? "at the top of the file" : fmt::format("in [{}]", where);
+  const std::string in = where.empty() ? "at the top of the file" : "in " + section_name(where);
+  reading.error(member.key_place, fmt::format("unknown key \"{}\" {}", member.key, in), unknown_hint(member.key, section));
+}
+
+std::string KeyIndex::unknown_hint(const std::string& key, const std::string& section) const {
   const std::vector<std::string> names = names_in(section);
-  std::string hint;
-  if (const std::optional<std::string> near = did_you_mean(member.key, names)) {
-    hint = fmt::format("did you mean \"{}\"?", *near);
-  } else {
-    // A key in the wrong section, or a dotted path in quotes.
-    std::vector<std::string> elsewhere;
-    for (const KeyOutline& outline : outlines_) {
-      if (leaf_of(outline.path) == member.key || outline.path == member.key) elsewhere.push_back(outline.path);
-    }
-    for (const std::string& inner : sections_) {
-      if (leaf_of(inner) == member.key) elsewhere.push_back(inner);
-    }
-    hint = elsewhere.empty() ? fmt::format("keys here are {}", join(names, ", "))
-                             : fmt::format("there is {}", join(elsewhere, " and "));
+  if (const std::optional<std::string> near = did_you_mean(key, names)) return fmt::format("did you mean \"{}\"?", *near);
+  // A key in the wrong section, or a dotted path in quotes.
+  std::vector<std::string> elsewhere;
+  for (const KeyOutline& outline : outlines_) {
+    if (leaf_of(outline.path) == key || outline.path == key) elsewhere.push_back(outline.path);
   }
-  reading.error(member.key_place, fmt::format("unknown key \"{}\" {}", member.key, in), hint);
+  for (const std::string& inner : sections_) {
+    if (leaf_of(inner) == key) elsewhere.push_back(inner);
+  }
+  if (!elsewhere.empty()) return fmt::format("there is {}", join(elsewhere, " and "));
+  if (const std::optional<std::string> near = near_word(key, names)) return fmt::format("did you mean \"{}\"?", *near);
+  return fmt::format("keys here are {}", join(names, ", "));
 }
 
 void KeyIndex::add_missing(std::size_t key, const Node& root, const std::string& prefix, Reading& reading) const {
@@ -83,7 +87,7 @@ void KeyIndex::add_missing(std::size_t key, const Node& root, const std::string&
   const Node* node = find_path(root, section);
   const SourcePlace place = node ? node->place : root.place;
   const std::string where = dotted(prefix, section);
-  const std::string in = where.empty() ? "" : fmt::format(" in [{}]", where);
+  const std::string in = where.empty() ? "" : " in " + section_name(where);
   const std::string range = missing.range.empty() ? "" : fmt::format(", {}", missing.range);
   reading.error(place, fmt::format("missing key \"{}\"{}", leaf_of(missing.path), in),
                 fmt::format("{}: {} ({}{})", leaf_of(missing.path), missing.meaning, missing.type, range));

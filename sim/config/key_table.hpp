@@ -62,6 +62,7 @@ class KeyIndex {
 
  private:
   std::vector<std::string> names_in(const std::string& section) const;
+  std::string unknown_hint(const std::string& key, const std::string& section) const;
 
   std::vector<KeyOutline> outlines_;
   std::map<std::string, std::size_t> keys_;
@@ -129,7 +130,9 @@ class KeyTable {
                     std::vector<bool>& seen, Reading& reading) const {
     for (const Member& member : std::get<Node::Table>(node.value)) {
       const std::string path = dotted(section, member.key);
-      if (const std::size_t key = index_.find(path); key != KeyIndex::npos) {
+      if (member.key.find('.') != std::string::npos) {  // a dotted path in quotes
+        index_.add_unknown(member, section, prefix, reading);
+      } else if (const std::size_t key = index_.find(path); key != KeyIndex::npos) {
         const std::string full_path = dotted(prefix, path);
         seen[key] = true;
         reading.places[full_path] = member.value.place;

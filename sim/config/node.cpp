@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "config/toml_text.hpp"
+
 namespace takt {
 namespace {
 
@@ -16,7 +18,7 @@ auto find_in(Table& table, std::string_view key) {
 struct Describe {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return fmt::format("the number {}", value); }
-  std::string operator()(double value) const { return fmt::format("the number {}", value); }
+  std::string operator()(double value) const { return "the number " + toml_float(value); }
   std::string operator()(const std::string& value) const { return fmt::format("the text \"{}\"", value); }
   std::string operator()(const Node::Array&) const { return "a list"; }
   std::string operator()(const Node::Table&) const { return "a table"; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -159,15 +160,34 @@ std::optional<Pieces> split(std::string_view text) {
   return pieces;
 }
 
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The unit that was meant: "Us" for us, "TFLOPS" for TFLOP/s, "usec" for us, "G" for GB/s.
+std::optional<std::string> near_unit(std::string_view word, const std::vector<std::string>& symbols) {
+  for (const std::string& symbol : symbols) {
+    if (equal_but_for_case(word, symbol)) return symbol;
+  }
+  if (std::optional<std::string> near = did_you_mean(word, symbols)) return near;
+  std::optional<std::string> longest;
+  for (const std::string& symbol : symbols) {
+    if (symbol.starts_with(word)) return symbol;
+    if (word.starts_with(symbol) && (!longest || symbol.size() > longest->size())) longest = symbol;
+  }
+  return longest;
+}
+
 QuantityProblem unknown_unit(const Pieces& pieces, Dimension dimension) {
   std::vector<std::string> symbols;
   for (const Unit& unit : units) {
     if (unit.dimension == dimension) symbols.emplace_back(unit.symbol);
   }
   QuantityProblem problem{pieces.unit_offset, fmt::format("has the unknown unit \"{}\"", pieces.unit), ""};
-  const std::optional<std::string> near = did_you_mean(pieces.unit, symbols);
+  const std::optional<std::string> near = near_unit(pieces.unit, symbols);
   problem.hint = near ? fmt::format("did you mean \"{}\"? ", *near) : "";
-  problem.hint += fmt::format("Units of {} are {}", words(dimension).with_article, unit_list(dimension));
+  problem.hint += fmt::format("units of {} are {}", words(dimension).with_article, unit_list(dimension));
   return problem;
 }
 

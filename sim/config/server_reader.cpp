@@ -106,7 +106,9 @@ class ServerExpansion {
   void check_has_cards() {
     const auto is_card = [](const DeviceSpec& device) { return device.kind == DeviceKind::card; };
     if (std::any_of(spec_.devices.begin(), spec_.devices.end(), is_card)) return;
-    if (reading_.places.count("card") > 0 || reading_.places.count("cards.count") > 0) return;  // reported already
+    for (const char* key : {"card", "cards.count", "cards.card"}) {
+      if (reading_.places.count(key) > 0) return;  // what is wrong with it is reported already
+    }
     reading_.error({spec_.file, 0, 0, {}}, "the server has no cards",
                    "add [[card]] with name and card, or [cards] with count and card");
   }

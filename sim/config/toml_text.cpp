@@ -100,7 +100,10 @@ Diagnostic syntax_error(const toml::parse_error& error, const Converter& convert
   }
   Diagnostic diagnostic{Severity::error, converter.place(error.source().begin),
                         fmt::format("this is not valid TOML: {}", reason), ""};
-  if (has_unquoted_value(diagnostic.place.line_text)) {
+  const std::string& line = diagnostic.place.line_text;
+  if (std::count(line.begin(), line.end(), '"') % 2 == 1) {
+    diagnostic.hint = "a text lacks one of its quotes";
+  } else if (has_unquoted_value(diagnostic.place.line_text)) {
     diagnostic.hint = "text and quantities stand in quotes: method = \"lora\", bandwidth = \"450 GB/s\"";
   }
   return diagnostic;

@@ -57,7 +57,10 @@ std::string Integer::range() const { return fmt::format("{} .. {}", least, most)
 bool Integer::read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
   const auto* number = node.as<std::int64_t>();
   if (!number) {
-    add_wrong_type(node, key, "a whole number", reading, unquote_hint(node, key));
+    const auto* real = node.as<double>();
+    const bool whole = real && std::floor(*real) == *real && std::abs(*real) < 1e15;
+    add_wrong_type(node, key, "a whole number", reading,
+                   whole ? fmt::format("without the point: {} = {:.0f}", leaf(key), *real) : unquote_hint(node, key));
     return false;
   }
   if (*number < least || *number > most) return add_out_of_range(node, key, range(), reading), false;
@@ -83,7 +86,10 @@ std::string Real::write(const Value& value) const { return toml_float(value); }
 
 bool Flag::read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
   const auto* flag = node.as<bool>();
-  if (!flag) return add_wrong_type(node, key, "true or false", reading, unquote_hint(node, key)), false;
+  if (!flag) {
+    add_wrong_type(node, key, "true or false", reading, fmt::format("{0} = true, or {0} = false", leaf(key)));
+    return false;
+  }
   value = *flag;
   return true;
 }
@@ -145,6 +151,17 @@ std::string IntegerList::write(const Value& value) const {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
 
+std::optional<std::string> near_word(std::string_view word, std::span<const std::string> candidates) {
+  if (std::optional<std::string> near = did_you_mean(word, candidates)) return near;
+  constexpr std::size_t telling = 4;  // shorter words are part of too many others
+  for (const std::string& candidate : candidates) {
+    const bool longer = candidate.size() >= telling && word.find(candidate) != std::string_view::npos;
+    if (longer || word.starts_with(candidate + '_')) return candidate;
+    if (word.size() >= telling && candidate.find(word) != std::string::npos) return candidate;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::size_t> read_word(const Node& node, const std::string& key, std::span<const std::string> words,
                                      Reading& reading) {
   const std::string choices = "choices are " + join(words, " | ");
@@ -155,7 +172,7 @@ std::optional<std::size_t> read_word(const Node& node, const std::string& key, s
   }
   const auto found = std::find(words.begin(), words.end(), *text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  const std::optional<std::string> near = did_you_mean(*text, words);
+  const std::optional<std::string> near = near_word(*text, words);
   reading.error(node.place, fmt::format("{} has no choice \"{}\"", key, *text),
                 near ? fmt::format("did you mean \"{}\"? {}", *near, choices) : choices);
   return std::nullopt;

@@ -89,6 +89,9 @@ struct IntegerList {
   std::string write(const Value& value) const;
 };
 
+/// The candidate that `word` seems to mean: a slip of the fingers, or the same with something added ("q_proj" for "q").
+std::optional<std::string> near_word(std::string_view word, std::span<const std::string> candidates);
+
 /// Reads one of `words`; the position of it, or nothing after an error with a did-you-mean.
 std::optional<std::size_t> read_word(const Node& node, const std::string& key, std::span<const std::string> words,
                                      Reading& reading);
