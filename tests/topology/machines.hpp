@@ -17,6 +17,7 @@ inline CardSpec bridged_card() {
   CardSpec card;
   card.id = "bridged";
   card.name = "Bridged Card";
+  card.memory_nominal = Bytes(141'000'000'000);
   card.memory_bandwidth = Bandwidth(4800e9);
   card.nvlink_links = 18;
   card.nvlink_per_direction = Bandwidth(450e9);
@@ -29,6 +30,7 @@ inline CardSpec plain_card() {
   CardSpec card;
   card.id = "plain";
   card.name = "Plain Card";
+  card.memory_nominal = Bytes(96'000'000'000);
   card.memory_bandwidth = Bandwidth(1600e9);
   return card;
 }
