@@ -1,7 +1,8 @@
 #include "named_topology.hpp"
 
 #include <map>
-#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -12,8 +13,9 @@ namespace {
 Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Library& library) {
   std::map<std::string, CardSpec> cards;
   Diagnostics said;
+  std::set<std::string> asked;
   for (const DeviceSpec& device : server.devices) {
-    if (device.kind != DeviceKind::card || cards.count(device.card) > 0) continue;
+    if (device.kind != DeviceKind::card || !asked.insert(device.card).second) continue;
     const Result<CardSpec> card = library.card(device.card, device.place);
     said.insert(said.end(), card.diagnostics().begin(), card.diagnostics().end());
     if (card) cards.emplace(device.card, *card);

@@ -22,8 +22,7 @@ Bytes checkpoint_size(const Scenario& scenario, const Workload& workload) {
 }
 
 std::string link_provenance(LinkBasis basis) {
-  return basis == LinkBasis::nominal ? "nominal capacities"
-                                     : "measured capacities where the topology's files have them";
+  return basis == LinkBasis::nominal ? "nominal capacities" : "measured capacities, nominal where there are none";
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
 // scenario.toml -> Scenario -> (Topology, Workload) -> Plan -> Timeline -> StepMetrics: the whole of Takt as a list.
 #pragma once
 
-#include <memory>
-#include <optional>
-
 #include "config/library.hpp"
 #include "engine/simulate.hpp"
 #include "metrics/step_metrics.hpp"
+
+#include <memory>
+#include <optional>
 
 namespace takt {
 
 struct RunOptions {
   Executor* executor = nullptr;
-  bool record_rates = false;       ///< for traces
+  bool record_rates = false;  ///< for traces
 };
 
 /// Everything of a run, kept for traces and explanations.

@@ -70,10 +70,10 @@ std::string name_of(const Charge& charge, const Op& op, const ResourceTable& res
     case Cause::resource:
       return resources[index(charge.resource)].name;
     case Cause::own_speed:
-      if (is_collective) return "collectives at their CTA limit";
+      if (is_collective) return "NCCL's CTA limit";
       return std::holds_alternative<Copy>(op.work) ? "copies at their limit" : "compute";
     case Cause::sms:
-      return "SMs held by collectives";
+      return "SMs taken by others";
     case Cause::latency:
       return is_collective ? "latency of collectives" : "latency of copies";
     case Cause::member:

@@ -1,11 +1,6 @@
 // What a run says: the numbers of schema takt.result/1, in the field's definitions (DESIGN section 6).
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "base/diagnostic.hpp"
 #include "config/scenario.hpp"
 #include "engine/timeline.hpp"
@@ -14,24 +9,29 @@
 #include "topology/topology.hpp"
 #include "workload/workload.hpp"
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 namespace takt {
 
 /// Where the step time of the slowest rank goes; the parts add up to the step time.
 struct Breakdown {
-  Duration compute{};                  ///< kernels of forward, recomputation and backward run
-  Duration exposed_communication{};    ///< communication runs and no kernel does
-  Duration host{};                     ///< neither runs: the CPU issues, works or waits
-  Duration optimizer{};                ///< optimizer kernels run
+  Duration compute{};                ///< kernels of forward, recomputation and backward run
+  Duration exposed_communication{};  ///< communication runs and no kernel does
+  Duration host{};                   ///< neither runs: the CPU issues, works or waits
+  Duration optimizer{};              ///< optimizer kernels run
 };
 
 /// Of the slowest rank.
 struct CommunicationMetrics {
-  Duration busy{};                     ///< union of its collectives' time from start to end
-  Duration hidden{};                   ///< the part of `busy` during which a kernel runs too
-  double overlap_ratio = 0.0;          ///< hidden / busy (Holistic Trace Analysis); 1 if there is no communication
+  Duration busy{};             ///< union of its collectives' time from start to end
+  Duration hidden{};           ///< the part of `busy` during which a kernel runs too
+  double overlap_ratio = 0.0;  ///< hidden / busy (Holistic Trace Analysis); 1 if there is no communication
   Bytes received_per_card{};
   Bytes sent_per_card{};
-  std::map<std::string, Duration> exposed_by_kind;   ///< "all-gather", "reduce-scatter", "all-reduce", "copy"
+  std::map<std::string, Duration> exposed_by_kind;  ///< "all-gather", "reduce-scatter", "all-reduce", "copy"
 };
 
 struct LinkMetrics {
@@ -42,24 +42,24 @@ struct LinkMetrics {
   Bandwidth capacity{};
   Bytes bytes{};
   Duration busy{};
-  double utilisation_mean = 0.0;       ///< bytes / (capacity * step time)
+  double utilisation_mean = 0.0;  ///< bytes / (capacity * step time)
   double utilisation_peak = 0.0;
 };
 
 struct MemoryMetrics {
-  Bytes capacity{};                    ///< what the driver shows
+  Bytes capacity{};  ///< what the driver shows
   Bytes nominal{};
-  Bytes peak{};                        ///< allocated, of the rank that needs most
+  Bytes peak{};  ///< allocated, of the rank that needs most
   Bytes states{};
-  std::map<std::string, Bytes> components;   ///< at the peak, by category
-  std::string peak_op;                 ///< what ran when the peak was reached
+  std::map<std::string, Bytes> components;  ///< at the peak, by category
+  std::string peak_op;                      ///< what ran when the peak was reached
   bool fits = true;
 };
 
 struct BlameEntry {
-  std::string resource;                ///< "gpu0 -> gpu1", "compute", "SMs held by collectives", "latency", ...
+  std::string resource;  ///< "gpu0 -> gpu1", "compute", "SMs taken by others", "latency", ...
   Duration time{};
-  double share = 0.0;                  ///< of the step time; all entries add up to 1
+  double share = 0.0;  ///< of the step time; all entries add up to 1
 };
 
 struct StepMetrics {
@@ -72,9 +72,9 @@ struct StepMetrics {
   double hfu = 0.0;
   Breakdown breakdown;
   CommunicationMetrics communication;
-  std::vector<LinkMetrics> links;      ///< links that were used, by mean utilisation, then name
+  std::vector<LinkMetrics> links;  ///< links that were used, by mean utilisation, then name
   MemoryMetrics memory;
-  std::vector<BlameEntry> blame;       ///< by time, then name
+  std::vector<BlameEntry> blame;  ///< by time, then name
 };
 
 /// A scenario with everything that was computed for it.
@@ -86,7 +86,7 @@ struct RunResult {
   std::string model_name;
   std::string card_name;
   Bytes host_memory_needed{};
-  Bytes checkpoint_bytes{};            ///< weights in 16 bit (the adapter for LoRA)
+  Bytes checkpoint_bytes{};  ///< weights in 16 bit (the adapter for LoRA)
   std::string compute_provenance;
   std::string link_provenance;
   Diagnostics diagnostics;

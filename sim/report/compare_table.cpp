@@ -95,10 +95,11 @@ class Comparison {
     });
     table_.rule();
     for (std::size_t cause = 0; cause < causes_shown; ++cause) {
-      row(cause == 0 ? "critical path" : "", [cause](const RunResult& run) {
+      row(cause == 0 ? "critical path" : "", [this, cause](const RunResult& run) {
         if (cause >= run.metrics.blame.size()) return std::string();
         const BlameEntry& entry = run.metrics.blame[cause];
-        return fmt::format("{}  {:>7}", entry.resource, format_share(entry.share));
+        const std::string share = fmt::format("  {:>7}", format_share(entry.share));
+        return shorten(entry.resource, cell_width_ - share.size()) + share;
       });
     }
   }

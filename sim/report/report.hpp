@@ -1,11 +1,11 @@
 // Results as text: tables for people, JSON for programs, traces for Perfetto. Pure functions; nothing is written here.
 #pragma once
 
+#include "metrics/step_metrics.hpp"
+
 #include <span>
 #include <string>
 #include <vector>
-
-#include "metrics/step_metrics.hpp"
 
 namespace takt {
 

@@ -116,7 +116,8 @@ std::string run_table(const RunResult& result) {
                      memory_lines(metrics.memory);
   const std::string links = link_table(metrics);
   if (!links.empty()) text += '\n' + links;
-  return text + fmt::format("\n  prices: compute {}; links {}\n", result.compute_provenance, result.link_provenance);
+  const std::string prices = "prices: compute " + result.compute_provenance + "; links " + result.link_provenance;
+  return text + '\n' + wrap(prices, screen_width, indent);
 }
 
 }  // namespace takt
