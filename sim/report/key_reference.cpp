@@ -18,7 +18,8 @@ std::vector<FileKind> file_kinds() {
           {"Card (topologies/cards/*.toml)", card_key_reference()},
           {"Server (topologies/servers/*.toml)", server_key_reference()},
           {"Cluster (topologies/clusters/*.toml)", cluster_key_reference()},
-          {"Model (models/*.toml)", model_key_reference()}};
+          {"Model (models/*.toml)", model_key_reference()},
+          {"Kinds of links (topologies/links.toml)", link_key_reference()}};
 }
 
 std::string code(const std::string& text) {
