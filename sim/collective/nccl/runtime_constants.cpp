@@ -1,0 +1,69 @@
+#include "collective/nccl/runtime_constants.hpp"
+
+#include "base/contract.hpp"
+
+namespace takt {
+namespace {
+
+// NVLink.
+//   usable 1.0 of 20.6 (sm90), 20 (sm80), 40.1 (sm100) a link: aic_h100, aic_h200, aic_a100, vtrain, stas ring rows.
+//   LL: slope over 2, 4, 8 cards of 1 to 16 KiB, aic_h200. Simple: first Simple sizes of aic_h200 and aic_h100.
+//   LL128 steps and rate: aic_h200, aic_a100, 0.5 to 4 MiB. A CTA's 27 GB/s never binds in the rows.
+//   lambda: n = 2 to 8 up to 1 GiB; 0.06 to 0.1 at 8 to 16 GiB, where it is 4 to 8 % too slow.
+// P2P over PCIe.
+//   usable 0.76 (24 and 48 GB/s of generation 4 and 5): rtxpro6000_8_groupA 46.4, rtx4090_4_p2pdriver 25.3,
+//   h100nvl_2_pcie 50, rtxpro6000_7_purple 41.5. CTA 16.6: aic_rtxpro n = 2, aic_l40s n = 2.
+// SHM.
+//   usable 0.60: rtx5090_4 35, rtx5090_8 28, rtx2080ti; rtxpro6000_8_turin with 8 CTAs 37.6, H200 NVL crossing 39.2.
+//   CTA 13.0: aic_rtxpro n = 8, rtxpro6000_8_festr.
+// Network: its own limits are FabricConstants; a CTA's 24 GB/s never binds in the rows.
+constexpr std::array<HopConstants, hop_kinds> hops{{
+    {.usable = 1.0, .ll_us = 0.84, .ll128_us = 2.8, .simple_start_us = 10.7, .simple_us = 2.8, .ll_per_cta = 12.6,
+     .ll128_per_cta = 18.6, .simple_per_cta = 27.0, .ring_overlap_loss = 0.4},
+    {.usable = 0.76, .ll_us = 1.2, .ll128_us = 2.8, .simple_start_us = 8.0, .simple_us = 3.5, .ll_per_cta = 14.7,
+     .ll128_per_cta = 18.6, .simple_per_cta = 16.6, .ring_overlap_loss = 0.0},
+    {.usable = 0.60, .ll_us = 1.3, .ll128_us = 2.8, .simple_start_us = 8.0, .simple_us = 2.6, .ll_per_cta = 5.1,
+     .ll128_per_cta = 18.6, .simple_per_cta = 13.0, .ring_overlap_loss = 0.0},
+    {.usable = 1.0, .ll_us = 0.0, .ll128_us = 0.0, .simple_start_us = 0.0, .simple_us = 0.0, .ll_per_cta = 12.6,
+     .ll128_per_cta = 18.6, .simple_per_cta = 24.0, .ring_overlap_loss = 0.0},
+}};
+
+// Smallest sizes of each family: rtx2080ti_2 8.5; A100 hosts 9.3 with slower Simple steps (aic_a100, superbench, stas);
+// all others, sm86 and sm89 included, 4.2 (aic_h100, aic_h200, aic_rtxpro, aic_l40s). NVLS: H200 n = 5 to 8, C B = 305 +-1 %; B200 n = 6 to 8,
+// 541 +-1 % in one harness, 0.75 in nccl-tests at 8 GiB.
+constexpr HostConstants turing{8.5, 10.7, 2.8, 0.0};
+constexpr HostConstants ampere{9.3, 13.0, 5.4, 0.0};
+constexpr HostConstants ada{4.2, 10.7, 2.8, 0.0};
+constexpr HostConstants hopper{4.2, 10.7, 2.8, 0.82};
+constexpr HostConstants blackwell{4.2, 10.7, 2.8, 0.71};
+
+// Small rows of each fabric; usable: rows over 64 MiB. RDMA: 14 to 20 us a Simple crossing (h100_2n, h100_4n,
+// a100_oke), MTU 256 or 1024 alone moves a 3090's port from 8.2 to 9.8 GB/s. Cloud RoCE: h200_gke. EFA: aws_p5_2n.
+// TCPX: h100_2n16_a3mega.
+constexpr FabricConstants rdma{5.0, 17.0, 0.91};
+constexpr FabricConstants cloud_roce{15.0, 17.0, 0.99};
+constexpr FabricConstants efa{34.0, 23.0, 0.93};
+constexpr FabricConstants tcpx{58.0, 116.0, 0.79};
+
+}  // namespace
+
+const HopConstants& hop_constants(HopKind kind) { return hops[static_cast<std::size_t>(kind)]; }
+
+const HostConstants& host_constants(std::int64_t compute_capability) {
+  if (compute_capability >= 100) return blackwell;
+  if (compute_capability >= 90) return hopper;
+  if (compute_capability > 80) return ada;
+  return compute_capability == 80 ? ampere : turing;
+}
+
+const FabricConstants& fabric_constants(FabricKind kind) {
+  switch (kind) {
+    case FabricKind::rdma: return rdma;
+    case FabricKind::cloud_roce: return cloud_roce;
+    case FabricKind::efa: return efa;
+    case FabricKind::tcpx: return tcpx;
+  }
+  unreachable("unknown fabric");
+}
+
+}  // namespace takt

@@ -1,0 +1,50 @@
+// How long a collective takes on the links it really uses. NCCL's plan contributes algorithm, protocol and CTAs; its
+// planned time is not used.
+#pragma once
+
+#include <cstdint>
+
+#include "collective/call.hpp"
+#include "collective/nccl/runtime_constants.hpp"
+#include "collective/nccl/settings.hpp"
+
+namespace takt {
+
+/// The hops of one ring over all ranks, by kind.
+struct RingHops {
+  std::int64_t nvlink = 0, p2p = 0, shm = 0, net = 0;
+};
+
+struct RuntimeQuery {
+  CollectiveCall call;
+  NcclAlgorithm algorithm = NcclAlgorithm::ring;
+  NcclProtocol protocol = NcclProtocol::simple;
+  std::int64_t ctas = 1;
+  std::int64_t ranks = 2;
+  std::int64_t nodes = 1;
+  RingHops hops;
+  /// GB/s that an edge of the ring gets, all channels together: the max-min share on its links, each of which counts
+  /// its usable rate. For NVLS: all NVLinks of a card.
+  double edge_rate = 0.0;
+  double node_network_rate = 0.0;  ///< GB/s, usable rate of all NICs of a node; 0 on one node
+  std::int64_t compute_capability = 90;
+  FabricKind fabric = FabricKind::rdma;
+};
+
+enum class RuntimeLimit : std::uint8_t { links, ctas, network };
+
+/// Fixed time, then `work` bytes of each edge at `rate`, the lesser of what links and CTAs can do.
+struct RuntimeEstimate {
+  double fixed_us = 0.0;
+  double work_bytes = 0.0;  ///< what an edge carries, with the protocol's flags and the ring's overlap loss
+  double link_rate = 0.0;   ///< GB/s, as given
+  double cta_rate = 0.0;    ///< GB/s of `work` that the CTAs can do; infinite where they do not bind
+  RuntimeLimit limit = RuntimeLimit::links;
+
+  double time_us() const;
+};
+
+/// Needs ranks >= 2, ctas >= 1, edge_rate > 0. CollNet and PAT are not modelled: PAT is taken as a ring.
+RuntimeEstimate estimate_runtime(const RuntimeQuery& query);
+
+}  // namespace takt
