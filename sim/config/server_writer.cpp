@@ -9,6 +9,26 @@
 namespace takt {
 namespace {
 
+/// "{ name = "cpu0", cores = 32 }", key by key.
+class InlineTable {
+ public:
+  InlineTable& key(const std::string& name, const std::string& toml) {
+    text_ += (text_.empty() ? "" : ", ") + name + " = " + toml;
+    return *this;
+  }
+  InlineTable& text(const std::string& name, const std::string& value) { return key(name, toml_string(value)); }
+
+  template <class T>
+  InlineTable& quantity(const std::string& name, T value) {
+    return text(name, quantity_text(value));
+  }
+
+  std::string toml() const { return "{ " + text_ + " }"; }
+
+ private:
+  std::string text_;
+};
+
 class ServerWriter {
  public:
   ServerWriter(const ServerSpec& server, const std::map<std::string, LinkType>& link_types)
@@ -16,20 +36,18 @@ class ServerWriter {
 
   std::string text() {
     write_head();
+    const bool equal = cards_are_equal();
+    write_list("socket", [&](const DeviceSpec& d) { return d.kind == DeviceKind::socket; });
+    write_list("switch", [&](const DeviceSpec& d) { return d.kind == DeviceKind::pcie_switch; });
+    if (!equal) write_list("card", [&](const DeviceSpec& d) { return d.kind == DeviceKind::card; });
+    write_list("nic", [&](const DeviceSpec& d) { return d.kind == DeviceKind::nic; });
+    write_list("nvme", [&](const DeviceSpec& d) { return d.kind == DeviceKind::nvme; });
+    write_links();
+    write_bridges();
+    if (equal) write_equal_cards();
+    write_nvswitch();
     write_peer_to_peer();
     write_nccl();
-    for (const DeviceSpec& device : server_.devices) {
-      if (device.kind == DeviceKind::socket) write_socket(device);
-    }
-    write_devices(DeviceKind::pcie_switch, "switch");
-    write_devices(DeviceKind::card, "card");
-    write_devices(DeviceKind::nic, "nic");
-    write_devices(DeviceKind::nvme, "nvme");
-    for (const LinkSpec& link : server_.links) {
-      if (link.type.kind != LinkKind::memory && link.type.kind != LinkKind::nvswitch) write_link(link);
-    }
-    for (const BridgeSpec& bridge : server_.bridges) write_bridge(bridge);
-    write_nvswitch();
     return std::move(text_);
   }
 
@@ -42,56 +60,62 @@ class ServerWriter {
     if (!value.empty()) key(name, toml_string(value));
   }
 
-  template <class T>
-  void quantity(const std::string& name, T value) {
-    key(name, toml_string(quantity_text(value)));
-  }
-
   static std::string list(const std::vector<std::string>& items) {
     std::string toml = "[";
     for (const std::string& item : items) toml += (toml.size() > 1 ? ", " : "") + toml_string(item);
     return toml + "]";
   }
 
-  /// One item a line: these are sentences.
-  static std::string sentences(const std::vector<std::string>& items) {
-    std::string toml = "[\n";
-    for (const std::string& item : items) toml += "  " + toml_string(item) + ",\n";
-    return toml + "]";
+  /// `name = [`, one item a line, `]`; nothing if there are none. Items are TOML.
+  void lines(const std::string& name, const std::vector<std::string>& items) {
+    if (items.empty()) return;
+    text_ += name + " = [\n";
+    for (const std::string& item : items) text_ += "  " + item + ",\n";
+    text_ += "]\n";
   }
 
   void write_head() {
     key("title", toml_string(server_.title));
     key("source", toml_string(server_.source));
     key_if_set("confidence", server_.confidence);
-    if (!server_.assumed.empty()) key("assumed", sentences(server_.assumed));
+    std::vector<std::string> sentences;
+    for (const std::string& line : server_.assumed) sentences.push_back(toml_string(line));
+    lines("assumed", sentences);
   }
 
-  bool stated(const std::string& path) const { return server_.places.count(path) > 0; }
-
-  void write_peer_to_peer() {
-    const PeerToPeerSpec& state = server_.peer_to_peer;
-    const PeerToPeerSpec usual;
-    std::string heading = "[peer_to_peer]";
-    const auto flag = [&](const std::string& name, bool value, bool default_) {
-      if (value == default_ && !stated("peer_to_peer." + name)) return;
-      if (!heading.empty()) table(std::exchange(heading, ""));
-      key(name, value ? "true" : "false");
-    };
-    flag("enabled", state.enabled, usual.enabled);
-    if (state.level != usual.level || stated("peer_to_peer.level")) {
-      if (!heading.empty()) table(std::exchange(heading, ""));
-      key("level", toml_string(state.level));
+  /// Cards named gpu0, gpu1, ... of one kind.
+  bool cards_are_equal() const {
+    std::size_t count = 0;
+    const std::string* card = nullptr;
+    for (const DeviceSpec& device : server_.devices) {
+      if (device.kind != DeviceKind::card) continue;
+      if (!card) card = &device.card;
+      if (device.name != "gpu" + std::to_string(count++) || device.card != *card) return false;
     }
-    flag("iommu", state.iommu, usual.iommu);
-    flag("acs", state.acs, usual.acs);
+    return count > 0;
   }
 
-  void write_nccl() {
-    if (server_.nccl.channels == 0 && server_.nccl.source.empty()) return;
-    table("[nccl]");
-    key("channels", std::to_string(server_.nccl.channels));
-    key_if_set("source", server_.nccl.source);
+  void write_equal_cards() {
+    std::size_t count = 0;
+    std::string card;
+    for (const DeviceSpec& device : server_.devices) {
+      if (device.kind != DeviceKind::card) continue;
+      ++count;
+      card = device.card;
+    }
+    table("[cards]");
+    key("count", std::to_string(count));
+    key("card", toml_string(card));
+  }
+
+  template <class Wanted>
+  void write_list(const std::string& name, Wanted wanted) {
+    std::vector<std::string> items;
+    for (const DeviceSpec& device : server_.devices) {
+      if (wanted(device)) items.push_back(device_toml(device));
+    }
+    if (!items.empty()) text_ += '\n';
+    lines(name, items);
   }
 
   /// The memory link of a socket, or null.
@@ -102,32 +126,25 @@ class ServerWriter {
     return nullptr;
   }
 
-  void write_socket(const DeviceSpec& socket) {
-    table("[[socket]]");
-    key("name", toml_string(socket.name));
-    key_if_set("cpu", socket.cpu);
-    if (socket.cores > 0) key("cores", std::to_string(socket.cores));
-    if (socket.host_memory.count() > 0) quantity("memory", socket.host_memory);
-    if (const LinkSpec* memory = memory_of(socket.name)) quantity("memory_bandwidth", memory->type.nominal);
-    if (socket.pcie_lanes > 0) key("pcie_lanes", std::to_string(socket.pcie_lanes));
-  }
-
-  void write_devices(DeviceKind kind, const std::string& name) {
-    for (const DeviceSpec& device : server_.devices) {
-      if (device.kind != kind) continue;
-      table("[[" + name + "]]");
-      key("name", toml_string(device.name));
-      if (kind == DeviceKind::card) key("card", toml_string(device.card));
-      if (kind == DeviceKind::nic && device.nic_speed.count() > 0.0) quantity("speed", device.nic_speed);
-    }
+  std::string device_toml(const DeviceSpec& device) const {
+    InlineTable toml;
+    toml.text("name", device.name);
+    if (device.kind == DeviceKind::card) toml.text("card", device.card);
+    if (device.nic_speed.count() > 0.0) toml.quantity("speed", device.nic_speed);
+    if (device.kind != DeviceKind::socket) return toml.toml();
+    if (!device.cpu.empty()) toml.text("cpu", device.cpu);
+    if (device.cores > 0) toml.key("cores", std::to_string(device.cores));
+    if (device.host_memory.count() > 0) toml.quantity("memory", device.host_memory);
+    if (const LinkSpec* memory = memory_of(device.name)) toml.quantity("memory_bandwidth", memory->type.nominal);
+    if (device.pcie_lanes > 0) toml.key("pcie_lanes", std::to_string(device.pcie_lanes));
+    return toml.toml();
   }
 
   /// What the reader makes of the type and the number of lanes alone.
-  LinkType as_read(const LinkSpec& link, bool& lanes_differ) const {
+  LinkType as_read(const LinkSpec& link) const {
     const auto found = link_types_.find(link.type.id);
     LinkType type = found == link_types_.end() ? LinkType{} : found->second;
-    lanes_differ = type.lanes > 0 && type.lanes != link.type.lanes;
-    if (!lanes_differ) return type;
+    if (type.lanes == 0 || type.lanes == link.type.lanes) return type;
     const double factor = static_cast<double>(link.type.lanes) / static_cast<double>(type.lanes);
     type.nominal = type.nominal * factor;
     type.effective = type.effective * factor;
@@ -135,29 +152,45 @@ class ServerWriter {
     return type;
   }
 
-  void write_link(const LinkSpec& link) {
-    bool lanes_differ = false;
-    const LinkType read = as_read(link, lanes_differ);
-    table("[[link]]");
-    key("from", toml_string(link.from));
-    key("to", toml_string(link.to));
-    key("type", toml_string(link.type.id));
-    if (lanes_differ) key("lanes", std::to_string(link.type.lanes));
-    if (link.type.nominal != read.nominal) quantity("nominal", link.type.nominal);
-    if (link.type.effective != read.effective) quantity("effective", link.type.effective);
-    if (link.type.both_directions && link.type.both_directions != read.both_directions) {
-      quantity("both_directions", *link.type.both_directions);
+  std::string link_toml(const LinkSpec& link) const {
+    const LinkType read = as_read(link);
+    const LinkType& type = link.type;
+    const auto named = link_types_.find(type.id);
+    InlineTable toml;
+    toml.text("from", link.from).text("to", link.to).text("type", type.id);
+    if (named != link_types_.end() && named->second.lanes != type.lanes) toml.key("lanes", std::to_string(type.lanes));
+    if (type.nominal != read.nominal) toml.quantity("nominal", type.nominal);
+    if (type.effective != read.effective) toml.quantity("effective", type.effective);
+    if (type.both_directions && type.both_directions != read.both_directions) {
+      toml.quantity("both_directions", *type.both_directions);
     }
-    if (link.type.latency != read.latency) quantity("latency", link.type.latency);
-    if (link.type.source != read.source) key("source", toml_string(link.type.source));
-    if (link.assumed) key("assumed", "true");
+    if (type.latency != read.latency) toml.quantity("latency", type.latency);
+    if (type.source != read.source) toml.text("source", type.source);
+    if (link.assumed) toml.key("assumed", "true");
+    return toml.toml();
   }
 
-  void write_bridge(const BridgeSpec& bridge) {
-    table("[[bridge]]");
-    key("cards", list(bridge.cards));
-    if (bridge.link) key("type", toml_string(bridge.link->id));
-    key_if_set("source", bridge.source);
+  void write_links() {
+    std::vector<std::string> items;
+    for (const LinkSpec& link : server_.links) {
+      const bool implied = link.type.kind == LinkKind::memory || link.type.kind == LinkKind::nvswitch;
+      if (!implied) items.push_back(link_toml(link));
+    }
+    if (!items.empty()) text_ += '\n';
+    lines("link", items);
+  }
+
+  void write_bridges() {
+    std::vector<std::string> items;
+    for (const BridgeSpec& bridge : server_.bridges) {
+      InlineTable toml;
+      toml.key("cards", list(bridge.cards));
+      if (bridge.link) toml.text("type", bridge.link->id);
+      if (!bridge.source.empty()) toml.text("source", bridge.source);
+      items.push_back(toml.toml());
+    }
+    if (!items.empty()) text_ += '\n';
+    lines("bridge", items);
   }
 
   void write_nvswitch() {
@@ -175,8 +208,36 @@ class ServerWriter {
     const auto named = link_types_.find(type.id);
     const bool is_named = named != link_types_.end();
     if (is_named) key("type", toml_string(type.id));
-    if (type.latency != (is_named ? named->second.latency : Duration{})) quantity("latency", type.latency);
+    if (type.latency != (is_named ? named->second.latency : Duration{})) {
+      key("latency", toml_string(quantity_text(type.latency)));
+    }
     if (type.source != (is_named ? named->second.source : server_.source)) key_if_set("source", type.source);
+  }
+
+  bool stated(const std::string& path) const { return server_.places.count(path) > 0; }
+
+  void write_peer_to_peer() {
+    const PeerToPeerSpec& state = server_.peer_to_peer;
+    const PeerToPeerSpec usual;
+    const std::string before = std::exchange(text_, "");
+    const auto flag = [&](const std::string& name, bool value, bool default_) {
+      if (value != default_ || stated("peer_to_peer." + name)) key(name, value ? "true" : "false");
+    };
+    flag("enabled", state.enabled, usual.enabled);
+    if (state.level != usual.level || stated("peer_to_peer.level")) key("level", toml_string(state.level));
+    flag("iommu", state.iommu, usual.iommu);
+    flag("acs", state.acs, usual.acs);
+    const std::string keys = std::exchange(text_, before);
+    if (keys.empty()) return;
+    table("[peer_to_peer]");
+    text_ += keys;
+  }
+
+  void write_nccl() {
+    if (server_.nccl.channels == 0 && server_.nccl.source.empty()) return;
+    table("[nccl]");
+    key("channels", std::to_string(server_.nccl.channels));
+    key_if_set("source", server_.nccl.source);
   }
 
   const ServerSpec& server_;

@@ -77,7 +77,7 @@ class Drawing {
         "  edge [fontname=\"Helvetica\", fontsize=8];\n",
         quoted(topology_.id()), quoted(topology_.title()));
     for (std::int32_t server = 0; server < topology_.server_count(); ++server) draw_server(server);
-    for (std::size_t v = 0; v < boost::num_vertices(topology_.graph()); ++v) {
+    for (std::size_t v = 0; v < topology_.device_count(); ++v) {
       if (device(v).kind == DeviceKind::network_switch) draw_device("  ", v);
     }
     for (std::size_t link = 0; link < topology_.link_count(); ++link) draw_link(id_at<LinkId>(link));
@@ -89,7 +89,7 @@ class Drawing {
 
   void draw_server(std::int32_t server) {
     std::map<std::int32_t, std::vector<std::size_t>> by_socket;
-    for (std::size_t v = 0; v < boost::num_vertices(topology_.graph()); ++v) {
+    for (std::size_t v = 0; v < topology_.device_count(); ++v) {
       const bool here = device(v).server == server && device(v).kind != DeviceKind::network_switch;
       if (here) by_socket[device(v).socket].push_back(v);
     }

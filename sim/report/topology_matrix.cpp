@@ -35,7 +35,7 @@ std::vector<Row> rows_of(const Topology& topology) {
     if (card.server == 0) rows.push_back({card.vertex, fmt::format("GPU{}", rows.size()), true});
   }
   std::size_t nics = 0;
-  for (std::size_t v = 0; v < boost::num_vertices(topology.graph()); ++v) {
+  for (std::size_t v = 0; v < topology.device_count(); ++v) {
     const Device& device = topology.device(id_at<VertexId>(v));
     if (device.kind != DeviceKind::nic || device.server != 0) continue;
     rows.push_back({id_at<VertexId>(v), fmt::format("NIC{}", nics++), false});

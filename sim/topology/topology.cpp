@@ -44,6 +44,8 @@ const Graph& GraphOf::topology(const Topology& topology) { return *topology.impl
 const ResourceTable& Topology::resources() const { return impl_->parts.resources; }
 const std::vector<CardInstance>& Topology::cards() const { return impl_->parts.cards; }
 const CardSpec& Topology::card_spec(const CardInstance& card) const { return impl_->parts.card_specs.at(card.spec); }
+std::size_t Topology::device_count() const { return boost::num_vertices(GraphOf::topology(*this)); }
+
 const Device& Topology::device(VertexId vertex) const { return GraphOf::topology(*this)[index(vertex)]; }
 const Link& Topology::link(LinkId link) const { return GraphOf::topology(*this)[impl_->edges.at(index(link))]; }
 VertexId Topology::link_source(LinkId link) const {

@@ -70,6 +70,7 @@ class Topology {
   const ResourceTable& resources() const;
   const std::vector<CardInstance>& cards() const;               ///< in card order, over all servers
   const CardSpec& card_spec(const CardInstance& card) const;
+  std::size_t device_count() const;                             ///< vertex ids are 0 .. device_count() - 1
   const Device& device(VertexId vertex) const;
   const Link& link(LinkId link) const;
   VertexId link_source(LinkId link) const;

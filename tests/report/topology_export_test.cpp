@@ -16,7 +16,7 @@ namespace {
 /// on switches under a switch; cards of one socket on a bridge now and then.
 class RandomServer {
  public:
-  explicit RandomServer(std::uint64_t seed) : random_(seed), types_(test::import_link_types()) {}
+  explicit RandomServer(std::uint64_t seed) : random_(seed), types_(data::link_types()) {}
 
   ServerSpec spec() {
     const int sockets = between(1, 2);
@@ -86,7 +86,7 @@ class RandomServer {
 };
 
 Topology built(const ServerSpec& spec) {
-  Result<Topology> topology = build_topology(spec, test::import_cards(), LinkBasis::nominal);
+  Result<Topology> topology = build_topology(spec, data::cards(), LinkBasis::nominal);
   INFO(render(topology.diagnostics()));
   REQUIRE(topology.has_value());
   return *std::move(topology);
@@ -127,7 +127,7 @@ TEST_CASE("a matrix that goes out and in again is the same topology", "[report][
     // The legend holds names, and an import numbers NICs itself.
     REQUIRE(again.substr(0, again.find("\nNIC Legend")) == out.substr(0, out.find("\nNIC Legend")));
     const ServerSpec second = imported(again);
-    const auto types = test::import_link_types();
+    const auto types = data::link_types();
     REQUIRE(write_server(second, types) == write_server(first, types));
   }
 }

@@ -18,12 +18,12 @@ constexpr std::array families = {
     CpuFamily{"intel-spr", 5, gigabytes(307.2), "8 x DDR5-4800", "upi-spr"},
     CpuFamily{"intel-emr", 5, gigabytes(358.4), "8 x DDR5-5600", "upi-emr"},
     CpuFamily{"intel-gnr", 5, gigabytes(409.6), "8 x DDR5-6400", "upi-gnr"},
-    CpuFamily{"amd-naples", 3, gigabytes(170.6), "8 x DDR4-2666", "xgmi-naples"},
+    CpuFamily{"amd-naples", 3, gigabytes(170.6), "8 x DDR4-2666", "xgmi-rome"},
     CpuFamily{"amd-rome", 4, gigabytes(204.8), "8 x DDR4-3200", "xgmi-rome"},
     CpuFamily{"amd-milan", 4, gigabytes(204.8), "8 x DDR4-3200", "xgmi-milan"},
     CpuFamily{"amd-genoa", 5, gigabytes(460.8), "12 x DDR5-4800", "xgmi-genoa"},
     CpuFamily{"amd-turin", 5, gigabytes(576.0), "12 x DDR5-6000", "xgmi-turin"},
-    CpuFamily{"nvidia-grace", 5, gigabytes(512.0), "LPDDR5X, 480 GB module", "c2c-grace"},
+    CpuFamily{"nvidia-grace", 5, gigabytes(512.0), "LPDDR5X, 480 GB module", "socket-arm"},
 };
 
 /// AMD: NCCL adds the extended family shifted by four to the base family 15 (semantics N3 reads the same field).

@@ -1,6 +1,7 @@
 #include "topology/import/link_catalog.hpp"
 
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace takt {
@@ -57,32 +58,37 @@ LinkType LinkCatalog::pcie(std::int64_t generation, std::int64_t lanes) const {
   return type;
 }
 
-std::optional<LinkType> LinkCatalog::one_nvlink(std::int64_t generation) const {
-  const LinkType* type = find(LinkKind::nvlink, generation, 1);
-  if (!type) return std::nullopt;
-  return *type;
+std::optional<LinkType> LinkCatalog::one_nvlink(std::int64_t generation, NvlinkUse use, const CardSpec* card) const {
+  const auto fits_card = [&](const LinkType& type) {
+    if (!card || card->nvlink_links == 0) return true;
+    const double rate = card->nvlink_per_direction.count() / static_cast<double>(card->nvlink_links);
+    constexpr double rounding = 1e-6;  // a card file rounds what is divided here
+    return std::abs(rate - type.nominal.count()) <= rounding * rate;
+  };
+  const LinkType* best = nullptr;
+  for (const auto& [id, type] : types_) {
+    const bool candidate = type.kind == LinkKind::nvlink && type.generation == generation && type.lanes == 1;
+    if (!candidate || !fits_card(type)) continue;
+    const bool for_bridges = std::string_view(id).ends_with("-bridge");
+    if (!best || for_bridges == (use == NvlinkUse::bridge)) best = &type;
+  }
+  if (!best) return std::nullopt;
+  return *best;
 }
 
 LinkType LinkCatalog::nvlink(std::int64_t generation, std::int64_t count, const CardSpec* card) const {
-  LinkType one;
-  one.id = fmt::format("nvlink{}", generation);
-  one.kind = LinkKind::nvlink;
-  one.generation = generation;
-  if (const std::optional<LinkType> known = one_nvlink(generation)) one = *known;
-  if (card && card->nvlink_links > 0) {
-    const Bandwidth nominal = card->nvlink_per_direction / static_cast<double>(card->nvlink_links);
-    const double factor = one.nominal.count() > 0.0 ? nominal.count() / one.nominal.count() : 0.0;
-    constexpr double same = 1e-9;  // a card file rounds what it divides
-    if (factor == 0.0) {
-      one.nominal = one.effective = nominal;
-      one.source = card->source;
-    } else if (factor < 1.0 - same || factor > 1.0 + same) {
-      one = scaled(one, factor);
-      one.source =
-          fmt::format("{}: {} NVLinks; effective in the proportion of {}", card->id, card->nvlink_links, one.id);
+  std::optional<LinkType> one = one_nvlink(generation, NvlinkUse::bridge, card);
+  if (!one) {
+    one = LinkType{};
+    one->id = fmt::format("nvlink{}", generation);
+    one->kind = LinkKind::nvlink;
+    one->generation = generation;
+    if (card && card->nvlink_links > 0) {
+      one->nominal = one->effective = card->nvlink_per_direction / static_cast<double>(card->nvlink_links);
+      one->source = card->source;
     }
   }
-  LinkType all = scaled(one, static_cast<double>(count));
+  LinkType all = scaled(*one, static_cast<double>(count));
   all.lanes = count;
   return all;
 }

@@ -12,6 +12,9 @@
 
 namespace takt {
 
+/// Copies over a bridge and over a switch reach different shares of the same link.
+enum class NvlinkUse { bridge, board };
+
 /// Looks link types up in links.toml. A type that the file lacks is made by scaling one of its kind, and says so in its
 /// source.
 class LinkCatalog {
@@ -20,11 +23,12 @@ class LinkCatalog {
 
   LinkType pcie(std::int64_t generation, std::int64_t lanes) const;
 
-  /// `count` NVLinks of a card; the nominal rate is the card's where that is known.
+  /// `count` direct NVLinks between two cards; the nominal rate is the card's where that is known.
   LinkType nvlink(std::int64_t generation, std::int64_t count, const CardSpec* card) const;
 
-  /// The type of one NVLink, as bridges and switches name it; nothing if links.toml has none of this generation.
-  std::optional<LinkType> one_nvlink(std::int64_t generation) const;
+  /// The type of one NVLink, as bridges and switches name it. Cards of one generation differ (GA102 has slower links
+  /// than GA100): nothing if links.toml has none with this generation and the card's rate.
+  std::optional<LinkType> one_nvlink(std::int64_t generation, NvlinkUse use, const CardSpec* card) const;
 
   /// The link between two sockets with the given type id; the first socket link of the file if it has none of that
   /// name.

@@ -6,7 +6,6 @@
 #include "topology/import/nvlink_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -290,22 +289,9 @@ class Finisher {
                   std::int64_t generation) {
     BridgeSpec bridge;
     for (const std::size_t card : group) bridge.cards.push_back(all[card]->name);
-    bridge.link = nvlink_of_file(all, group, generation);
+    bridge.link = catalog_.one_nvlink(generation, NvlinkUse::bridge, spec_of(all[group.front()]->card));
     bridge.source = draft_.source;
     spec_.bridges.push_back(std::move(bridge));
-  }
-
-  /// The file's type of one NVLink, if it has the rate of the card's: cards of one generation differ (GA102 has slower
-  /// links than GA100), and then the card's own number and rate count.
-  std::optional<LinkType> nvlink_of_file(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group,
-                                         std::int64_t generation) const {
-    const CardSpec* card = spec_of(all[group.front()]->card);
-    const std::optional<LinkType> type = catalog_.one_nvlink(generation);
-    if (!card || card->nvlink_links == 0 || !type) return type;
-    const double rate = card->nvlink_per_direction.count() / static_cast<double>(card->nvlink_links);
-    constexpr double rounding = 1e-6;
-    if (std::abs(rate - type->nominal.count()) > rounding * rate) return std::nullopt;
-    return type;
   }
 
   void add_switch(const std::vector<DeviceDraft*>& all, const std::vector<std::size_t>& group,
@@ -315,7 +301,8 @@ class Finisher {
     device.kind = DeviceKind::nvswitch;
     spec_.devices.push_back(device);
     LinkType type;
-    if (const std::optional<LinkType> known = nvlink_of_file(all, group, generation)) {
+    if (const std::optional<LinkType> known =
+            catalog_.one_nvlink(generation, NvlinkUse::board, spec_of(all[group.front()]->card))) {
       type = *known;
     } else {
       type.id = "nvswitch";

@@ -6,7 +6,9 @@
 #include "config/server_writer.hpp"
 #include "import_data.hpp"
 #include "topology/import/import.hpp"
+#include "topology/topology.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +83,25 @@ TEST_CASE("the server file of every import reads back as the same server", "[imp
       CHECK(write_server(*again, options.link_types) == text);
     }
   }
+}
+
+TEST_CASE("every import whose cards have a file builds: each card reaches each other", "[import]") {
+  std::size_t built = 0;
+  for (const auto& [name, card] : cards_of_fixtures()) {
+    CAPTURE(name);
+    const ImportOptions options = test::import_options(card);
+    const Result<ServerSpec> server = import_server({name, read_file(fixtures / name)}, options);
+    if (!server) continue;
+    const bool known = std::all_of(server->devices.begin(), server->devices.end(), [&](const DeviceSpec& device) {
+      return device.kind != DeviceKind::card || options.cards.count(device.card) > 0;
+    });
+    if (!known) continue;
+    const Result<Topology> topology = build_topology(*server, options.cards, LinkBasis::measured);
+    INFO(render(topology.diagnostics()));
+    CHECK(topology.has_value());
+    ++built;
+  }
+  CHECK(built >= 70);
 }
 
 TEST_CASE("every fixture has a source", "[import]") {
