@@ -144,7 +144,8 @@ TransformerShape qwen2(const ConfigObject& config) {
 TransformerShape qwen3(const ConfigObject& config) {
   TransformerShape shape = common_shape(config, {.head_dim = 128});
   shape.query_key_norm = true;
-  if (config.flag("attention_bias", false)) config.error("attention_bias", "biases on attention are not described here", "");
+  if (config.flag("attention_bias", false))
+    config.error("attention_bias", "biases on attention are not described here", "");
   refuse_window(config);
   return shape;
 }
@@ -188,7 +189,8 @@ TransformerShape phi(const ConfigObject& config) {
   shape.head_bias = true;
   shape.layer_norm = true;
   shape.norms_per_layer = 1;
-  if (config.flag("qk_layernorm", false)) config.error("qk_layernorm", "norms on queries and keys are not described here", "");
+  if (config.flag("qk_layernorm", false))
+    config.error("qk_layernorm", "norms on queries and keys are not described here", "");
   return shape;
 }
 

@@ -19,18 +19,18 @@ struct Json {
   using Object = std::vector<JsonMember>;
   using Value = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
 
-  Value value = nullptr;
+  Value value;  ///< null until set
 
-  Json() = default;
+  Json();
   // Implicit, so that {"key", 3.0} reads well.
-  Json(bool content) : value(content) {}                            // NOLINT
-  Json(int content) : value(static_cast<std::int64_t>(content)) {}  // NOLINT
-  Json(std::int64_t content) : value(content) {}                    // NOLINT
-  Json(double content) : value(content) {}                          // NOLINT
-  Json(const char* content) : value(std::string(content)) {}        // NOLINT
-  Json(std::string content) : value(std::move(content)) {}          // NOLINT
-  Json(Array content) : value(std::move(content)) {}                // NOLINT
-  Json(Object content);                                             // NOLINT
+  Json(bool content);          // NOLINT
+  Json(int content);           // NOLINT
+  Json(std::int64_t content);  // NOLINT
+  Json(double content);        // NOLINT
+  Json(const char* content);   // NOLINT
+  Json(std::string content);   // NOLINT
+  Json(Array content);         // NOLINT
+  Json(Object content);        // NOLINT
 
   /// The member `key` of an object, or null if this is no object or has no such member.
   const Json* find(const std::string& key) const;
@@ -41,6 +41,15 @@ struct JsonMember {
   Json value;
 };
 
+// Behind JsonMember, since a vector's destructor needs its whole type.
+inline Json::Json() = default;
+inline Json::Json(bool content) : value(content) {}
+inline Json::Json(int content) : value(static_cast<std::int64_t>(content)) {}
+inline Json::Json(std::int64_t content) : value(content) {}
+inline Json::Json(double content) : value(content) {}
+inline Json::Json(const char* content) : value(std::string(content)) {}
+inline Json::Json(std::string content) : value(std::move(content)) {}
+inline Json::Json(Array content) : value(std::move(content)) {}
 inline Json::Json(Object content) : value(std::move(content)) {}
 
 bool operator==(const Json& a, const Json& b);

@@ -103,6 +103,7 @@ ModelKind kind_of(const Document& document) {
 }  // namespace
 
 Result<ModelSpec> read_model(const SourceText& source) {
+  if (source.file.ends_with(".json")) return read_hf_config(source);
   const Result<Document> document = parse_toml(source);
   if (!document) return document.diagnostics();
   ModelFile file;

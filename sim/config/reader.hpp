@@ -13,6 +13,7 @@ namespace takt {
 
 Result<Scenario> read_scenario(const SourceText& source, const Overrides& overrides = {});
 Result<CardSpec> read_card(const SourceText& source);
+/// A file of models/, or by its ending .json a Hugging Face config.json.
 Result<ModelSpec> read_model(const SourceText& source);
 /// A Hugging Face config.json of the Llama, Mistral, Qwen2, Qwen3, Gemma, Phi and GPT-2 families. Errors: no JSON, a
 /// missing or wrong dimension, and with the reason: mixtures of experts, encoders, architectures that are not known.

@@ -200,6 +200,13 @@ TEST_CASE("Phi-2: one LayerNorm a layer, biases everywhere, the head included") 
   CHECK(workload.block(33).parameters.back().name == "lm_head.b");
 }
 
+TEST_CASE("a model file that ends in .json is a configuration") {
+  const Result<ModelSpec> model = read_model({"m/config.json", R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12,
+      "n_head": 12, "vocab_size": 50257})"});
+  REQUIRE(model);
+  CHECK(parameter_count(*model->transformer) == 124439808);
+}
+
 TEST_CASE("a configuration in a folder is named after the folder") {
   const std::string text = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257})";
   CHECK(read_hf_config({"checkpoints/my-gpt/config.json", text})->id == "my-gpt");
@@ -208,7 +215,8 @@ TEST_CASE("a configuration in a folder is named after the folder") {
 }
 
 TEST_CASE("json_places finds members of nested objects and skips arrays and strings") {
-  const SourceText source{"f.json", "{\"a\": [1, {\"b\": \"]\"}],\n \"c\" : {\"d\\\"\": -2.5e3, \"e\": {}}, \"f\": \"{\"}"};
+  const SourceText source{"f.json",
+                          "{\"a\": [1, {\"b\": \"]\"}],\n \"c\" : {\"d\\\"\": -2.5e3, \"e\": {}}, \"f\": \"{\"}"};
   const SourcePlaces places = json_places(source);
   CHECK(places.size() == 5);
   CHECK(places.at("a").column == 7);

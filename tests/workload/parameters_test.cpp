@@ -72,7 +72,8 @@ TEST_CASE("D5: gradients arrive from last used to first used, a bias before its 
 
 TEST_CASE("D8: only adapters train under LoRA, and B arrives before A") {
   const Workload workload = lora(llama_3_1_8b(), 8, {"q", "v"});
-  CHECK(names_of(workload.block(1)) == "q.w q.lora_A q.lora_B k.w v.w v.lora_A v.lora_B o.w gate.w up.w down.w ln1.w ln2.w");
+  CHECK(names_of(workload.block(1)) ==
+        "q.w q.lora_A q.lora_B k.w v.w v.lora_A v.lora_B o.w gate.w up.w down.w ln1.w ln2.w");
   CHECK(arrival_of(workload.block(1)) == "v.lora_B v.lora_A q.lora_B q.lora_A");
   CHECK(arrival_of(workload.block(0)).empty());
   const Parameter& a = workload.block(1).parameters[1];
