@@ -2,13 +2,13 @@
 //
 // A block between <!-- takt ARGUMENTS --> and <!-- end --> holds the output of that command line; with
 // TAKT_UPDATE_GOLDEN=1 this test rewrites the blocks.
+#include "catch.hpp"
+#include "command_line.hpp"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "catch.hpp"
-#include "command_line.hpp"
 
 using namespace takt;
 
@@ -63,12 +63,12 @@ std::string refreshed(const std::string& readme, int& blocks) {
 TEST_CASE("the README shows what Takt prints", "[golden][readme]") {
   const fs::path root = TAKT_SOURCE_DIR;
   const fs::path before = fs::current_path();
-  fs::current_path(root);   // the README names scenarios from the project's root
+  fs::current_path(root);  // the README names scenarios from the project's root
   const std::string readme = read_all(root / "README.md");
   int blocks = 0;
   const std::string wanted = refreshed(readme, blocks);
   fs::current_path(before);
-  REQUIRE(blocks >= 2);   // the comparison and the key reference at least
+  REQUIRE(blocks >= 2);  // the comparison and the key reference at least
   if (std::getenv("TAKT_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(root / "README.md", std::ios::binary) << wanted;
   } else {

@@ -2,10 +2,11 @@
 //
 // After a change that is meant to change results:  TAKT_UPDATE_GOLDEN=1 build/dev/tests/takt_tests_golden
 // and read the difference of tests/golden/expected/ before committing it.
+#include "support/scenarios.hpp"
+
 #include "base/text.hpp"
 #include "catch.hpp"
 #include "golden/json_difference.hpp"
-#include "pipeline.hpp"
 #include "report/report.hpp"
 
 #include <cstdlib>
@@ -20,25 +21,9 @@ namespace fs = std::filesystem;
 
 const fs::path root = TAKT_SOURCE_DIR;
 
-std::vector<std::string> scenario_names() {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root / "scenarios")) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// The result of a scenario as takt.result/1, without the version of Takt.
 Json result_of(const std::string& name) {
-  Result<SourceText> source = read_text_file((root / "scenarios" / (name + ".toml")).string());
-  REQUIRE(source.has_value());
-  source->file = "scenarios/" + name + ".toml";
-  Library library(search_path(nullptr));
-  const Result<FinishedRun> finished = run(*source, {}, library, {});
-  INFO(render(finished.diagnostics()));
-  REQUIRE(finished.has_value());
-  const std::vector<RunResult> results = {finished->result};
+  const std::vector<RunResult> results = {test::finished(name).result};
   const Result<Json> json = parse_json({name, results_json(results)});
   REQUIRE(json.has_value());
   return std::get<Json::Array>(json->find("results")->value).at(0);
@@ -48,7 +33,7 @@ Json result_of(const std::string& name) {
 
 TEST_CASE("every scenario gives the result that was last judged right", "[golden]") {
   const bool update = std::getenv("TAKT_UPDATE_GOLDEN") != nullptr;
-  for (const std::string& name : scenario_names()) {
+  for (const std::string& name : test::scenario_names()) {
     DYNAMIC_SECTION(name) {
       const fs::path file = root / "tests" / "golden" / "expected" / (name + ".json");
       const Json actual = result_of(name);
@@ -69,7 +54,7 @@ TEST_CASE("every scenario gives the result that was last judged right", "[golden
 }
 
 TEST_CASE("no golden result is left of a scenario that went", "[golden]") {
-  const std::vector<std::string> names = scenario_names();
+  const std::vector<std::string> names = test::scenario_names();
   for (const fs::directory_entry& entry : fs::directory_iterator(root / "tests" / "golden" / "expected")) {
     CAPTURE(entry.path().filename().string());
     REQUIRE(std::count(names.begin(), names.end(), entry.path().stem().string()) == 1);
