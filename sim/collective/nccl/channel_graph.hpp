@@ -32,8 +32,8 @@ struct ChannelGraph {
   std::int64_t channels = 0;
   NcclSpeed speed_intra{};  ///< a channel inside the server
   NcclSpeed speed_inter{};  ///< a channel between servers
-  PathType type_intra = PathType::loc;
-  PathType type_inter = PathType::pix;
+  NcclPathType type_intra = NcclPathType::loc;
+  NcclPathType type_inter = NcclPathType::pix;
   SameChannels same = SameChannels::yes;
   CrossNic cross_nic = CrossNic::no;
   std::int64_t hops = 0;       ///< links passed by all channels

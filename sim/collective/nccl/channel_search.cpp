@@ -51,6 +51,10 @@ class ChannelSearch {
     for (const Link& link : graph_.links) left_.push_back(link.speed);
     for (const NcclNet& net : graph_.net) port_left_.push_back(net.speed);
     used_.assign(cards_, 0);
+    for (std::size_t gpu = 0; gpu < cards_; ++gpu) {
+      fixed_order_.push_back(graph_.nvswitch ? neighbours_of(gpu) : nearest_from(gpu));
+      old_cards_ = old_cards_ || graph_.gpu[gpu].compute_capability < 80;
+    }
   }
 
   SearchOutcome run() {
@@ -120,7 +124,7 @@ class ChannelSearch {
     if (trial_.channels == 0 && !graph_.nvswitch) try_by_number(from, walk);
     if (near != RoutedMachine::no_gpu) enter(from, near, 0, walk);
     for (const std::size_t gpu : nearest_gpus(machine_, port)) {
-      if (gpu != near && machine_.path_from_net(port, gpu).type < PathType::none) enter(from, gpu, 0, walk);
+      if (gpu != near && machine_.path_from_net(port, gpu).type < NcclPathType::none) enter(from, gpu, 0, walk);
     }
     return false;
   }
@@ -184,7 +188,7 @@ class ChannelSearch {
   // --- steps of a channel -------------------------------------------------------------------------------------------
 
   void enter(std::optional<VertexIndex> from, std::size_t gpu, int step, const Walk& walk) {
-    if (from && !take(*from, graph_.gpus[gpu], 1)) return;
+    if (budget_ <= 0 || (from && !take(*from, graph_.gpus[gpu], 1))) return;
     used_[gpu] ^= channel_bit();
     visit(gpu, step, walk);
     used_[gpu] ^= channel_bit();
@@ -218,7 +222,16 @@ class ChannelSearch {
       case CardOrder::as_before: enter(graph_.gpus[gpu], card_before(step + 1), step + 1, walk); return;
       case CardOrder::by_nearness: break;
     }
-    for (const std::uint16_t next : cards_by_nearness(gpu, step, walk)) enter(graph_.gpus[gpu], next, step + 1, walk);
+    // Only on the way to a port the order depends on what channels have taken.
+    if (walk.back_to_net == never || graph_.nvswitch) {
+      for (const std::uint16_t next : fixed_order_[gpu]) {
+        if ((used_[next] & channel_bit()) == 0) enter(graph_.gpus[gpu], next, step + 1, walk);
+      }
+      return;
+    }
+    for (const std::uint16_t next : cards_on_the_way_to_net(gpu, step, walk)) {
+      enter(graph_.gpus[gpu], next, step + 1, walk);
+    }
   }
 
   void close_ring(std::size_t gpu, const Walk& walk) {
@@ -284,51 +297,60 @@ class ChannelSearch {
     auto operator<=>(const Nearness&) const = default;
   };
 
-  std::vector<std::uint16_t> cards_by_nearness(std::size_t gpu, int step, const Walk& walk) {
-    const bool next_goes_to_net = walk.back_to_net == step + 1;
+  /// The other cards that can be reached from one, nearest first.
+  std::vector<std::uint16_t> nearest_from(std::size_t gpu) const {
+    std::vector<Nearness> others;
+    for (std::size_t distance = 1; distance < cards_; ++distance) {
+      const std::size_t other = (gpu + distance) % cards_;
+      const Path& path = machine_.gpu_path(gpu, other);
+      if (path.hops() == 0) continue;
+      others.push_back({0, 0, 0, -whole_gigabytes(path.speed), static_cast<std::int64_t>(path.hops()),
+                        static_cast<std::int64_t>(distance), static_cast<std::uint16_t>(other)});
+    }
+    std::sort(others.begin(), others.end());
+    return cards_of(others);
+  }
+
+  std::vector<std::uint16_t> cards_on_the_way_to_net(std::size_t gpu, int step, const Walk& walk) {
     std::vector<Nearness> candidates;
     candidates.reserve(cards_);
     for (std::size_t distance = 1; distance < cards_; ++distance) {
       const std::size_t other = (gpu + distance) % cards_;
       const Path& path = machine_.gpu_path(gpu, other);
       if (path.hops() == 0 || (used_[other] & channel_bit()) != 0) continue;
-      Nearness near{0, 0, 0, -whole_gigabytes(path.speed), static_cast<std::int64_t>(path.hops()),
-                    static_cast<std::int64_t>(distance), static_cast<std::uint16_t>(other)};
-      if (walk.back_to_net != never) {
-        const Path& from_net = machine_.path_from_net(port_in(), other);
-        near.net_speed = -whole_gigabytes(from_net.speed);
-        near.slot_speed = -whole_gigabytes(slot_left(other));
-        near.net_hops = static_cast<std::int64_t>(from_net.hops());
-      }
-      candidates.push_back(near);
+      const Path& from_net = machine_.path_from_net(port_in(), other);
+      candidates.push_back({-whole_gigabytes(from_net.speed), -whole_gigabytes(slot_left(other)),
+                            static_cast<std::int64_t>(from_net.hops()), -whole_gigabytes(path.speed),
+                            static_cast<std::int64_t>(path.hops()), static_cast<std::int64_t>(distance),
+                            static_cast<std::uint16_t>(other)});
     }
     std::sort(candidates.begin(), candidates.end());
-    // On the way to a port that is not next, cards that are all alike are tried from the other end.
+    // While the port is not next, cards that are all alike are tried from the other end.
     const bool alike = std::all_of(candidates.begin(), candidates.end(), [&](const Nearness& near) {
       return near.speed == candidates.front().speed && near.hops == candidates.front().hops;
     });
-    if (walk.back_to_net != never && !next_goes_to_net && alike) std::reverse(candidates.begin(), candidates.end());
-    std::vector<std::uint16_t> cards;
-    cards.reserve(candidates.size());
-    for (const Nearness& near : candidates) cards.push_back(near.gpu);
-    return graph_.nvswitch ? neighbours_of(gpu, cards) : cards;
+    if (walk.back_to_net != step + 1 && alike) std::reverse(candidates.begin(), candidates.end());
+    return cards_of(candidates);
   }
 
-  /// NVSwitches prefer cards that talk to few others: only the next and previous by number are tried.
-  std::vector<std::uint16_t> neighbours_of(std::size_t gpu, const std::vector<std::uint16_t>& allowed) const {
+  static std::vector<std::uint16_t> cards_of(const std::vector<Nearness>& ranked) {
+    std::vector<std::uint16_t> cards;
+    cards.reserve(ranked.size());
+    for (const Nearness& near : ranked) cards.push_back(near.gpu);
+    return cards;
+  }
+
+  /// NVSwitches prefer cards that talk to few others: only the next and the previous by number are tried.
+  std::vector<std::uint16_t> neighbours_of(std::size_t gpu) const {
     const auto next = static_cast<std::uint16_t>((gpu + 1) % cards_);
     const auto previous = static_cast<std::uint16_t>((gpu + cards_ - 1) % cards_);
-    std::vector<std::uint16_t> wanted{next};
     const bool tree_with_two =
         trial_.pattern == ChannelPattern::split_tree || trial_.pattern == ChannelPattern::balanced_tree;
-    // What is tried last is put in front last.
-    if (trial_.pattern == ChannelPattern::ring) wanted = {previous, next};
-    if (tree_with_two) wanted = {next, previous};
-    if (next == previous) wanted = {next};
-    std::vector<std::uint16_t> cards;
-    for (const std::uint16_t card : wanted) {
-      if (std::find(allowed.begin(), allowed.end(), card) != allowed.end()) cards.push_back(card);
-    }
+    std::vector<std::uint16_t> cards{next};
+    if (trial_.pattern == ChannelPattern::ring) cards = {previous, next};
+    if (tree_with_two) cards = {next, previous};
+    if (next == previous) cards = {next};
+    std::erase_if(cards, [&](std::uint16_t card) { return machine_.gpu_path(gpu, card).hops() == 0; });
     return cards;
   }
 
@@ -346,8 +368,8 @@ class ChannelSearch {
   /// Takes the channel's speed (times `shares`) off the path, or nothing if the path is too far or has too little left.
   bool take(VertexIndex from, VertexIndex to, std::int64_t shares) {
     const Path& path = machine_.paths(from, to);
-    const PathType limit = within_server(from) && within_server(to) ? trial_.type_intra : trial_.type_inter;
-    if (path.type >= PathType::none || path.type > limit) return false;
+    const NcclPathType limit = within_server(from) && within_server(to) ? trial_.type_intra : trial_.type_inter;
+    if (path.type >= NcclPathType::none || path.type > limit) return false;
     const bool both_ways = trial_.pattern == ChannelPattern::balanced_tree ||
                            trial_.pattern == ChannelPattern::split_tree || trial_.pattern == ChannelPattern::tree;
     if (both_ways && machine_.paths(to, from).type > limit) return false;
@@ -390,6 +412,7 @@ class ChannelSearch {
 
   /// Cards before sm80 read what others write to them in requests that take an eighth of the other direction.
   NcclSpeed reverse_share_of(VertexIndex start, LinkIndex link, NcclSpeed forward) const {
+    if (!old_cards_) return NcclSpeed(0);
     const Vertex& target = graph_.at(graph_.at(link).to);
     const bool old_card = target.kind == VertexKind::gpu && graph_.gpu[target.position].compute_capability < 80;
     if (!old_card || graph_.at(start).kind == VertexKind::gpu) return NcclSpeed(0);
@@ -410,7 +433,9 @@ class ChannelSearch {
   int last_step() const { return static_cast<int>(cards_) - 1; }
   std::size_t current_channel() const { return static_cast<std::size_t>(trial_.channels); }
   std::uint64_t channel_bit() const { return std::uint64_t{1} << trial_.channels; }
-  std::uint16_t& order_at(int step) { return trial_.order[current_channel() * cards_ + static_cast<std::size_t>(step)]; }
+  std::uint16_t& order_at(int step) {
+    return trial_.order[current_channel() * cards_ + static_cast<std::size_t>(step)];
+  }
   std::size_t card_before(int step) const {
     return trial_.order[(current_channel() - 1) * cards_ + static_cast<std::size_t>(step)];
   }
@@ -426,6 +451,8 @@ class ChannelSearch {
   std::size_t cards_ = 0;
   std::vector<NcclSpeed> left_, port_left_;
   std::vector<std::uint64_t> used_;  ///< of a card: bit c if channel c has passed it
+  std::vector<std::vector<std::uint16_t>> fixed_order_;  ///< from a card, where no port is to be reached
+  bool old_cards_ = false;                               ///< some before sm80
 };
 
 }  // namespace

@@ -201,8 +201,9 @@ void count_channels(Communicator& communicator, const NcclSettings& settings) {
   if (hopper && communicator.node_count() > 1 && communicator.ring.speed_intra > fast && twice < few) {
     repeat_up_to(2 * twice);
   }
-  const std::int64_t most = std::max<std::int64_t>(
-      1, std::min(settings.max_channels.value_or(rules.most_channels), settings.max_ctas.value_or(rules.most_channels)));
+  const std::int64_t most_by_user = std::min(settings.max_channels.value_or(rules.most_channels),
+                                            settings.max_ctas.value_or(rules.most_channels));
+  const std::int64_t most = std::max<std::int64_t>(1, most_by_user);
   if (static_cast<std::int64_t>(search_channel.size()) > most) search_channel.resize(static_cast<std::size_t>(most));
   repeat_up_to(std::min(rules.most_channels,
                         std::max(settings.min_channels.value_or(0), settings.min_ctas.value_or(0))));

@@ -25,8 +25,8 @@ struct NcclFileGraph {
   std::int64_t same_channels = 1;
   NcclSpeed speed_intra{}, speed_inter{};
   double latency_inter = 0.0;  ///< us
-  PathType type_intra = PathType::loc;
-  PathType type_inter = PathType::pix;
+  NcclPathType type_intra = NcclPathType::loc;
+  NcclPathType type_inter = NcclPathType::pix;
   std::vector<NcclFileChannel> channels;
 
   bool operator==(const NcclFileGraph&) const = default;

@@ -26,10 +26,10 @@ constexpr NcclSpeed fallback_speed{100};        // N24: 0.1 GB/s
 
 /// The nearest and farthest path from any card.
 struct TypeRange {
-  PathType nearest = PathType::sys;
-  PathType farthest = PathType::loc;
+  NcclPathType nearest = NcclPathType::sys;
+  NcclPathType farthest = NcclPathType::loc;
 
-  void include(PathType type) {
+  void include(NcclPathType type) {
     nearest = std::min(nearest, type);
     farthest = std::max(farthest, type);
   }
@@ -62,14 +62,14 @@ bool two_nvlink_domains(const RoutedMachine& machine) {
   for (std::size_t gpu = 0; gpu < cards; ++gpu) domain[gpu] = gpu;
   for (std::size_t gpu = 0; gpu < cards; ++gpu) {
     for (std::size_t other = gpu + 1; other < cards; ++other) {
-      if (machine.gpu_path(gpu, other).type == PathType::nvl) domain[other] = domain[gpu];
+      if (machine.gpu_path(gpu, other).type == NcclPathType::nvl) domain[other] = domain[gpu];
     }
     ++members[domain[gpu]];
   }
   return std::count_if(members.begin(), members.end(), [](std::size_t count) { return count > 1; }) == 2;
 }
 
-PathType farther(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
+NcclPathType farther(NcclPathType type) { return static_cast<NcclPathType>(static_cast<int>(type) + 1); }
 
 class Ladder {
  public:
@@ -108,16 +108,16 @@ class Ladder {
 
   void set_type_bounds() {
     if (cards_ > 1) intra_ = between_cards(machine_);
-    else intra_ = {PathType::loc, PathType::sys};
-    inter_ = {PathType::pix, PathType::sys};
+    else intra_ = {NcclPathType::loc, NcclPathType::sys};
+    inter_ = {NcclPathType::pix, NcclPathType::sys};
     if (reach_ == Reach::several_nodes) {
       inter_ = to_nets(machine_);
       intra_.farthest = inter_.farthest;
     }
-    if (capability_ < 90) inter_.farthest = PathType::sys;  // balanced trees may have to come back the long way
+    if (capability_ < 90) inter_.farthest = NcclPathType::sys;  // balanced trees may have to come back the long way
     if (rules_.bounded_by_worst_path == Switch::off) {
-      intra_ = {cards_ == 1 ? PathType::loc : PathType::nvl, PathType::sys};
-      inter_ = {PathType::pix, PathType::sys};
+      intra_ = {cards_ == 1 ? NcclPathType::loc : NcclPathType::nvl, NcclPathType::sys};
+      inter_ = {NcclPathType::pix, NcclPathType::sys};
     }
     best_.type_intra = intra_.nearest;
     best_.type_inter = inter_.nearest;
@@ -166,7 +166,7 @@ class Ladder {
 
   /// Takes back one demand; false if there is none left or the budget is spent.
   bool relax() {
-    if (trial_.same == SameChannels::yes && !(on_amd() && trial_.type_intra == PathType::sys)) {
+    if (trial_.same == SameChannels::yes && !(on_amd() && trial_.type_intra == NcclPathType::sys)) {
       trial_.same = SameChannels::no;
       return true;
     }
@@ -182,17 +182,17 @@ class Ladder {
   }
 
   bool relax_paths() {
-    const PathType farthest_intra = reach_ == Reach::several_nodes ? trial_.type_inter : intra_.farthest;
+    const NcclPathType farthest_intra = reach_ == Reach::several_nodes ? trial_.type_inter : intra_.farthest;
     const bool intra_may_gain = best_.channels == 0 || trial_.type_intra < best_.type_intra;
-    if (trial_.type_intra < farthest_intra && intra_may_gain && farther(trial_.type_intra) < PathType::none) {
+    if (trial_.type_intra < farthest_intra && intra_may_gain && farther(trial_.type_intra) < NcclPathType::none) {
       trial_.type_intra = farther(trial_.type_intra);
       return true;
     }
     trial_.type_intra = intra_.nearest;
     const bool inter_may_gain =
-        best_.channels == 0 || trial_.type_inter < best_.type_inter || trial_.type_inter < PathType::pxn;
+        best_.channels == 0 || trial_.type_inter < best_.type_inter || trial_.type_inter < NcclPathType::pxn;
     if (reach_ == Reach::several_nodes && trial_.type_inter < inter_.farthest && inter_may_gain &&
-        farther(trial_.type_inter) < PathType::none) {
+        farther(trial_.type_inter) < NcclPathType::none) {
       trial_.type_inter = farther(trial_.type_inter);
       return true;
     }
@@ -279,14 +279,14 @@ class Ladder {
     best_.order.clear();
     for (std::int64_t gpu = 0; gpu < cards_; ++gpu) best_.order.push_back(static_cast<std::uint16_t>(gpu));
     best_.speed_intra = best_.speed_inter = fallback_speed;
-    best_.type_intra = best_.type_inter = PathType::sys;
+    best_.type_intra = best_.type_inter = NcclPathType::sys;
     best_.nets.clear();
     if (!machine_.graph.nets.empty()) {
       best_.nets.push_back(static_cast<std::uint16_t>(nets_of_gpu(machine_, 0).front()));
       best_.nets.push_back(static_cast<std::uint16_t>(nets_of_gpu(machine_, best_.cards - 1).front()));
     } else if (rules_.inter_backup == InterBackup::by_nics) {
       best_.speed_inter = NcclSpeed(0);
-      best_.type_inter = PathType::none;
+      best_.type_inter = NcclPathType::none;
     }
   }
 

@@ -13,7 +13,7 @@ template <class PathOf>
 std::vector<std::size_t> nearest(std::size_t count, const PathOf& path_of) {
   std::vector<std::size_t> best;
   NcclSpeed speed{};
-  PathType type = PathType::none;
+  NcclPathType type = NcclPathType::none;
   for (std::size_t i = 0; i < count; ++i) {
     const Path& path = path_of(i);
     if (path.speed > speed || (path.speed == speed && path.type < type)) {
@@ -85,7 +85,7 @@ std::vector<std::size_t> preferred_nets(const RoutedMachine& machine, std::size_
   return nets;
 }
 
-std::vector<std::size_t> nets_to_try(const RoutedMachine& machine, std::size_t gpu, PathType farthest) {
+std::vector<std::size_t> nets_to_try(const RoutedMachine& machine, std::size_t gpu, NcclPathType farthest) {
   std::vector<std::size_t> nets = preferred_nets(machine, gpu);
   for (int type = 0; type <= static_cast<int>(farthest); ++type) {
     for (std::size_t g = 0; g < machine.graph.gpus.size(); ++g) {

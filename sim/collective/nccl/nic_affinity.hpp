@@ -22,7 +22,7 @@ std::size_t gpu_near(const RoutedMachine& machine, std::size_t net);
 
 /// Ports in the order in which a search tries them, for one card or (no_gpu) for all: the cards' own ports, then others
 /// up to `farthest` by distance.
-std::vector<std::size_t> nets_to_try(const RoutedMachine& machine, std::size_t gpu, PathType farthest);
+std::vector<std::size_t> nets_to_try(const RoutedMachine& machine, std::size_t gpu, NcclPathType farthest);
 /// The cards' own ports only.
 std::vector<std::size_t> preferred_nets(const RoutedMachine& machine, std::size_t gpu);
 

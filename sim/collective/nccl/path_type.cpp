@@ -10,16 +10,16 @@ constexpr std::array<std::string_view, 12> names{"LOC", "NVL", "NVB", "C2C", "PI
                                                  "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
 
 // NCCL_P2P_LEVEL once took numbers; they keep their meaning.
-constexpr std::array<PathType, 6> by_old_number{PathType::loc, PathType::pix, PathType::pxb,
-                                                PathType::phb, PathType::sys, PathType::sys};
+constexpr std::array<NcclPathType, 6> by_old_number{NcclPathType::loc, NcclPathType::pix, NcclPathType::pxb,
+                                                NcclPathType::phb, NcclPathType::sys, NcclPathType::sys};
 
 }  // namespace
 
-std::string_view to_text(PathType type) { return names[static_cast<std::size_t>(type)]; }
+std::string_view to_text(NcclPathType type) { return names[static_cast<std::size_t>(type)]; }
 
-std::optional<PathType> path_type_from_text(std::string_view text) {
+std::optional<NcclPathType> path_type_from_text(std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<PathType>(i);
+    if (names[i] == text) return static_cast<NcclPathType>(i);
   }
   if (text.size() == 1 && text[0] >= '0' && text[0] <= '9') {
     const auto number = static_cast<std::size_t>(text[0] - '0');

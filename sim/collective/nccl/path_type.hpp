@@ -8,7 +8,7 @@
 namespace takt {
 
 /// From near to far; NCCL compares these by order (semantics N5).
-enum class PathType : std::uint8_t {
+enum class NcclPathType : std::uint8_t {
   loc,  ///< the same device
   nvl,  ///< NVLink
   nvb,  ///< NVLink by way of one other card
@@ -24,9 +24,9 @@ enum class PathType : std::uint8_t {
 };
 
 /// "NVL", "PHB", ... as NCCL prints it.
-std::string_view to_text(PathType type);
+std::string_view to_text(NcclPathType type);
 
 /// Reads NCCL's word or its old numbering ("0" to "5"); empty if it is neither.
-std::optional<PathType> path_type_from_text(std::string_view text);
+std::optional<NcclPathType> path_type_from_text(std::string_view text);
 
 }  // namespace takt

@@ -12,26 +12,26 @@ namespace {
 
 constexpr NcclSpeed within_device{5000000};  // N4
 
-PathType type_of(LinkKind kind) {
+NcclPathType type_of(LinkKind kind) {
   switch (kind) {
-    case LinkKind::nvlink: return PathType::nvl;
-    case LinkKind::c2c: return PathType::c2c;
-    case LinkKind::pci: return PathType::pix;
-    case LinkKind::sys: return PathType::sys;
-    case LinkKind::net: return PathType::loc;  // what lies behind the port is not part of a path
+    case LinkKind::nvlink: return NcclPathType::nvl;
+    case LinkKind::c2c: return NcclPathType::c2c;
+    case LinkKind::pci: return NcclPathType::pix;
+    case LinkKind::sys: return NcclPathType::sys;
+    case LinkKind::net: return NcclPathType::loc;  // what lies behind the port is not part of a path
   }
   unreachable("unknown kind of link");
 }
 
 /// N10: the type of the path from `next` to the target that goes over `node`, from where `known` leads on.
-PathType type_over(const MachineGraph& graph, const Link& step, const Path& known) {
+NcclPathType type_over(const MachineGraph& graph, const Link& step, const Path& known) {
   const VertexKind node = graph.at(step.from).kind;
   const VertexKind next = graph.at(step.to).kind;
-  PathType type = type_of(step.kind);
-  if (node == VertexKind::pci_switch && next == VertexKind::pci_switch) type = PathType::pxb;
-  if (step.kind == LinkKind::pci && (node == VertexKind::cpu || next == VertexKind::cpu)) type = PathType::phb;
-  const bool second_nvlink = known.type == PathType::nvl && type == PathType::nvl && known.hops() == 1;
-  if (node == VertexKind::gpu && second_nvlink) type = PathType::nvb;
+  NcclPathType type = type_of(step.kind);
+  if (node == VertexKind::pci_switch && next == VertexKind::pci_switch) type = NcclPathType::pxb;
+  if (step.kind == LinkKind::pci && (node == VertexKind::cpu || next == VertexKind::cpu)) type = NcclPathType::phb;
+  const bool second_nvlink = known.type == NcclPathType::nvl && type == NcclPathType::nvl && known.hops() == 1;
+  if (node == VertexKind::gpu && second_nvlink) type = NcclPathType::nvb;
   return std::max(known.type, type);
 }
 
@@ -41,7 +41,7 @@ bool may_pass(const MachineGraph& graph, const Link& step, VertexIndex target, c
   return step.kind == LinkKind::nvlink && graph.at(step.to).kind == VertexKind::gpu && known.hops() <= 1;
 }
 
-bool better(const Path& old, PathType type, NcclSpeed speed, std::size_t hops) {
+bool better(const Path& old, NcclPathType type, NcclSpeed speed, std::size_t hops) {
   if (type != old.type) return type < old.type;
   if (speed != old.speed) return speed > old.speed;
   return hops < old.hops();
@@ -49,7 +49,7 @@ bool better(const Path& old, PathType type, NcclSpeed speed, std::size_t hops) {
 
 /// Breadth-first from `target` outwards: fills in how every vertex reaches it.
 void find_paths_to(VertexIndex target, const MachineGraph& graph, PathTable& paths) {
-  paths(target, target) = {{}, within_device, PathType::loc, HostBridgeTax::none};
+  paths(target, target) = {{}, within_device, NcclPathType::loc, HostBridgeTax::none};
   std::vector<VertexIndex> frontier{target};
   while (!frontier.empty()) {
     std::vector<VertexIndex> reached;
@@ -58,7 +58,7 @@ void find_paths_to(VertexIndex target, const MachineGraph& graph, PathTable& pat
         const Link& step = graph.at(outward);
         const Path& known = paths(node, target);
         if (!may_pass(graph, step, target, known)) continue;
-        const PathType type = type_over(graph, step, known);
+        const NcclPathType type = type_over(graph, step, known);
         const NcclSpeed speed = std::min(known.speed, step.speed);
         Path& path = paths(step.to, target);
         if (!better(path, type, speed, known.hops() + 1)) continue;
@@ -80,9 +80,9 @@ void find_all_paths(RoutedMachine& machine) {
   if (graph.nvswitch) find_paths_to(*graph.nvswitch, graph, machine.paths);
 }
 
-PathType joined_type(PathType a, PathType b) {
-  const PathType far = std::max(a, b);
-  return far == PathType::phb && std::min(a, b) == PathType::c2c ? PathType::p2c : far;
+NcclPathType joined_type(NcclPathType a, NcclPathType b) {
+  const NcclPathType far = std::max(a, b);
+  return far == NcclPathType::phb && std::min(a, b) == NcclPathType::c2c ? NcclPathType::p2c : far;
 }
 
 /// Sends the traffic from `from` to `to` by way of `relay`.
@@ -107,14 +107,14 @@ VertexIndex local_cpu(const RoutedMachine& machine, VertexIndex gpu) {
 }
 
 /// N11: the farthest path type over which cards exchange directly.
-PathType p2p_limit(const RoutedMachine& machine) {
+NcclPathType p2p_limit(const RoutedMachine& machine) {
   const NcclSettings& settings = machine.settings;
-  if (settings.p2p_disable == Switch::on) return PathType::loc;
+  if (settings.p2p_disable == Switch::on) return NcclPathType::loc;
   if (settings.p2p_level) return *settings.p2p_level;
   const NcclCpu& cpu = machine.graph.cpu.front();
   const bool amd = cpu.architecture == CpuArchitecture::x86 && cpu.vendor == CpuVendor::amd;
-  if (rules_of(settings.version).amd_p2p_any_distance == Switch::on) return amd ? PathType::sys : PathType::pxb;
-  return amd && machine.graph.gpus.size() <= 2 ? PathType::sys : PathType::pxb;
+  if (rules_of(settings.version).amd_p2p_any_distance == Switch::on) return amd ? NcclPathType::sys : NcclPathType::pxb;
+  return amd && machine.graph.gpus.size() <= 2 ? NcclPathType::sys : NcclPathType::pxb;
 }
 
 /// N12b: both cards reach some port near them faster than each other.
@@ -125,7 +125,7 @@ bool network_is_faster(const RoutedMachine& machine, std::size_t a, std::size_t 
     NcclSpeed best{};
     for (std::size_t net = 0; net < machine.graph.nets.size(); ++net) {
       const Path& path = machine.path_to_net(gpu, net);
-      if (path.type <= PathType::pxb) best = std::max(best, path.speed);
+      if (path.type <= NcclPathType::pxb) best = std::max(best, path.speed);
     }
     return best;
   };
@@ -147,11 +147,11 @@ void decide_transport(RoutedMachine& machine, std::size_t from, std::size_t to) 
   const Path direct = machine.paths(source, target);
   const bool p2p = direct.type <= p2p_limit(machine) && peer_access(machine, from, to);
   if (!p2p) detour(machine.paths, source, local_cpu(machine, target), target);
-  const bool relayed_by_nvlink = p2p && direct.type == PathType::nvb;
+  const bool relayed_by_nvlink = p2p && direct.type == NcclPathType::nvb;
   transport = p2p ? Transport::p2p : Transport::shm;
   if (!relayed_by_nvlink && network_is_faster(machine, from, to)) transport = Transport::net;
   if (transport == Transport::shm && machine.settings.shm_disable == Switch::on) transport = Transport::net;
-  if (transport == Transport::net) machine.paths(source, target).type = PathType::net;
+  if (transport == Transport::net) machine.paths(source, target).type = NcclPathType::net;
 }
 
 /// A card on a chip-to-chip link and a NIC on the same CPU are nearer than a host bridge says.
@@ -161,9 +161,9 @@ void shorten_c2c_to_nics(RoutedMachine& machine) {
     const VertexIndex cpu = local_cpu(machine, card);
     for (const std::size_t net : nearest_nets(machine, gpu)) {
       const VertexIndex port = machine.graph.nets[net];
-      if (joined_type(machine.paths(card, cpu).type, machine.paths(port, cpu).type) != PathType::p2c) continue;
+      if (joined_type(machine.paths(card, cpu).type, machine.paths(port, cpu).type) != NcclPathType::p2c) continue;
       for (Path* path : {&machine.paths(card, port), &machine.paths(port, card)}) {
-        path->type = std::min(path->type, PathType::p2c);
+        path->type = std::min(path->type, NcclPathType::p2c);
       }
     }
   }
@@ -176,13 +176,13 @@ void relay_by_gpu_near_nic(RoutedMachine& machine, std::size_t gpu, std::size_t 
   if (machine.settings.pxn_disable == Switch::on || relay == RoutedMachine::no_gpu || relay == gpu) return;
   const Path& relay_to_net = machine.path_to_net(relay, net);
   const Path& own = machine.path_to_net(gpu, net);
-  const PathType near = rules.pxn_by_c2c == Switch::on ? PathType::p2c : PathType::pxb;
-  const PathType far = rules.pxn_by_c2c == Switch::on ? PathType::pxn : PathType::pxb;
-  if (relay_to_net.type > near || machine.gpu_path(relay, gpu).type > PathType::nvl) return;
+  const NcclPathType near = rules.pxn_by_c2c == Switch::on ? NcclPathType::p2c : NcclPathType::pxb;
+  const NcclPathType far = rules.pxn_by_c2c == Switch::on ? NcclPathType::pxn : NcclPathType::pxb;
+  if (relay_to_net.type > near || machine.gpu_path(relay, gpu).type > NcclPathType::nvl) return;
   if (rules.pxn_needs_rdma == Switch::on && !uses_direct_rdma(machine, relay, net, RdmaDirection::read)) return;
   if (relay_to_net.speed <= own.speed && own.type <= far) return;
   detour(machine.paths, machine.graph.gpus[gpu], machine.graph.gpus[relay], machine.graph.nets[net]);
-  machine.paths(machine.graph.gpus[gpu], machine.graph.nets[net]).type = PathType::pxn;
+  machine.paths(machine.graph.gpus[gpu], machine.graph.nets[net]).type = NcclPathType::pxn;
 }
 
 void route_to_nics(RoutedMachine& machine) {
@@ -191,7 +191,7 @@ void route_to_nics(RoutedMachine& machine) {
     for (std::size_t gpu = 0; gpu < machine.graph.gpus.size(); ++gpu) {
       const VertexIndex card = machine.graph.gpus[gpu];
       relay_by_gpu_near_nic(machine, gpu, net);
-      const bool near = machine.paths(card, port).type < PathType::phb;
+      const bool near = machine.paths(card, port).type < NcclPathType::phb;
       if (!near || uses_direct_rdma(machine, gpu, net, RdmaDirection::write)) continue;
       const VertexIndex cpu = local_cpu(machine, card);
       detour(machine.paths, port, cpu, card);
@@ -215,7 +215,7 @@ void mark_intel_host_bridges(RoutedMachine& machine) {
     for (const auto* targets : {&graph.gpus, &graph.nets}) {
       for (const VertexIndex to : *targets) {
         Path& path = machine.paths(from, to);
-        if (path.type == PathType::phb && passes_intel(path)) path.tax = HostBridgeTax::intel;
+        if (path.type == NcclPathType::phb && passes_intel(path)) path.tax = HostBridgeTax::intel;
       }
     }
   }
@@ -242,16 +242,16 @@ bool uses_direct_rdma(const RoutedMachine& machine, std::size_t gpu, std::size_t
   if (direction == RdmaDirection::read && card.compute_capability < 80) {
     bool nvlink = graph.gpus.size() == 1;  // a single card has no other PCIe flows to disturb
     for (std::size_t other = 0; other < graph.gpus.size(); ++other) {
-      if (other != gpu && machine.gpu_path(gpu, other).type == PathType::nvl) nvlink = true;
+      if (other != gpu && machine.gpu_path(gpu, other).type == NcclPathType::nvl) nvlink = true;
     }
     if (!nvlink) return false;
   }
-  PathType distance = machine.path_to_net(gpu, net).type;
-  if (distance == PathType::pxn) {
+  NcclPathType distance = machine.path_to_net(gpu, net).type;
+  if (distance == NcclPathType::pxn) {
     const std::size_t relay = gpu_near(machine, net);
     distance = machine.path_to_net(relay, net).type;
   }
-  return distance <= machine.settings.net_gdr_level.value_or(PathType::p2c);
+  return distance <= machine.settings.net_gdr_level.value_or(NcclPathType::p2c);
 }
 
 RoutedMachine route(const NcclSystem& system, const NcclSettings& settings) {
@@ -279,7 +279,7 @@ std::vector<std::vector<std::size_t>> local_groups(const RoutedMachine& machine)
   for (std::size_t gpu = 0; gpu < cards; ++gpu) {
     first[gpu] = gpu;
     for (std::size_t other = 0; other < gpu; ++other) {
-      if (machine.gpu_path(gpu, other).type < PathType::net) first[gpu] = std::min(first[gpu], first[other]);
+      if (machine.gpu_path(gpu, other).type < NcclPathType::net) first[gpu] = std::min(first[gpu], first[other]);
     }
   }
   std::vector<std::vector<std::size_t>> groups;

@@ -20,7 +20,7 @@ enum class HostBridgeTax : std::uint8_t { none, intel };
 struct Path {
   std::vector<LinkIndex> links;  ///< empty: the device itself, or no path
   NcclSpeed speed{};
-  PathType type = PathType::none;
+  NcclPathType type = NcclPathType::none;
   HostBridgeTax tax = HostBridgeTax::none;  ///< N22: card to card through an Intel host bridge takes 6/5 on PCIe
 
   std::size_t hops() const { return links.size(); }

@@ -29,8 +29,8 @@ constexpr std::array<HopConstants, hop_kinds> hops{{
 }};
 
 // Smallest sizes of each family: rtx2080ti_2 8.5; A100 hosts 9.3 with slower Simple steps (aic_a100, superbench, stas);
-// all others, sm86 and sm89 included, 4.2 (aic_h100, aic_h200, aic_rtxpro, aic_l40s). NVLS: H200 n = 5 to 8, C B = 305 +-1 %; B200 n = 6 to 8,
-// 541 +-1 % in one harness, 0.75 in nccl-tests at 8 GiB.
+// all others, sm86 and sm89 included, 4.2 (aic_h100, aic_h200, aic_rtxpro, aic_l40s).
+// NVLS: H200 n = 5 to 8, C B = 305 +-1 %; B200 n = 6 to 8, 541 +-1 % in one harness, 0.75 in nccl-tests at 8 GiB.
 constexpr HostConstants turing{8.5, 10.7, 2.8, 0.0};
 constexpr HostConstants ampere{9.3, 13.0, 5.4, 0.0};
 constexpr HostConstants ada{4.2, 10.7, 2.8, 0.0};
@@ -56,12 +56,12 @@ const HostConstants& host_constants(std::int64_t compute_capability) {
   return compute_capability == 80 ? ampere : turing;
 }
 
-const FabricConstants& fabric_constants(FabricKind kind) {
+const FabricConstants& fabric_constants(NcclFabric kind) {
   switch (kind) {
-    case FabricKind::rdma: return rdma;
-    case FabricKind::cloud_roce: return cloud_roce;
-    case FabricKind::efa: return efa;
-    case FabricKind::tcpx: return tcpx;
+    case NcclFabric::rdma: return rdma;
+    case NcclFabric::cloud_roce: return cloud_roce;
+    case NcclFabric::efa: return efa;
+    case NcclFabric::tcpx: return tcpx;
   }
   unreachable("unknown fabric");
 }

@@ -50,8 +50,8 @@ const HopConstants& hop_constants(HopKind kind);
 /// By compute capability: 75, 80, 90, ...
 const HostConstants& host_constants(std::int64_t compute_capability);
 
-enum class FabricKind : std::uint8_t { rdma, cloud_roce, efa, tcpx };
-const FabricConstants& fabric_constants(FabricKind kind);
+enum class NcclFabric : std::uint8_t { rdma, cloud_roce, efa, tcpx };
+const FabricConstants& fabric_constants(NcclFabric kind);
 
 // NVLS and NVLSTree.
 inline constexpr double nvls_start_us = 24.0;                    ///< rows: H100 and H200 all-reduce, 2 to 32 MiB

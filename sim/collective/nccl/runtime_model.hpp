@@ -28,7 +28,7 @@ struct RuntimeQuery {
   double edge_rate = 0.0;
   double node_network_rate = 0.0;  ///< GB/s, usable rate of all NICs of a node; 0 on one node
   std::int64_t compute_capability = 90;
-  FabricKind fabric = FabricKind::rdma;
+  NcclFabric fabric = NcclFabric::rdma;
 };
 
 enum class RuntimeLimit : std::uint8_t { links, ctas, network };

@@ -32,11 +32,11 @@ enum class Switch : std::uint8_t { off, on };
 
 struct NcclSettings {
   NcclVersion version = NcclVersion::v2_30;
-  std::optional<PathType> p2p_level;                 ///< NCCL_P2P_LEVEL; unset: N11
+  std::optional<NcclPathType> p2p_level;                 ///< NCCL_P2P_LEVEL; unset: N11
   Switch p2p_disable = Switch::off;                  ///< NCCL_P2P_DISABLE
   Switch shm_disable = Switch::off;                  ///< NCCL_SHM_DISABLE
   Switch net_disable_intra = Switch::off;            ///< NCCL_NET_DISABLE_INTRA: N12b
-  std::optional<PathType> net_gdr_level;             ///< NCCL_NET_GDR_LEVEL; unset: N14
+  std::optional<NcclPathType> net_gdr_level;             ///< NCCL_NET_GDR_LEVEL; unset: N14
   Switch pxn_disable = Switch::off;                  ///< NCCL_PXN_DISABLE
   std::int64_t cross_nic = 2;                        ///< NCCL_CROSS_NIC: 0, 1 or 2 (try both)
   Switch nvls = Switch::on;                          ///< NCCL_NVLS_ENABLE

@@ -273,11 +273,11 @@ void flatten_broadcom_switches(NcclSystem& system) {
   system.switches = std::move(kept);
 }
 
-PathType read_type(Elements& elements, const XmlElement& element, std::string_view attribute) {
+NcclPathType read_type(Elements& elements, const XmlElement& element, std::string_view attribute) {
   const std::string text = elements.text_of(element, attribute);
   const auto type = path_type_from_text(text);
   if (!type) elements.error(element, fmt::format("'{}' is no type of path: '{}'", attribute, text));
-  return type.value_or(PathType::sys);
+  return type.value_or(NcclPathType::sys);
 }
 
 NcclFileGraph read_graph(Elements& elements, const XmlElement& element) {

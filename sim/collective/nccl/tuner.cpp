@@ -65,7 +65,11 @@ class Tuner {
       : facts_(communicator), settings_(settings), rules_(rules_of(settings.version)),
         constants_(tuner_constants(settings.version)) {
     if (facts_.all_power) {
-      constants_.hop[static_cast<std::size_t>(Hop::pci)][0][2] = constants_.hop[static_cast<std::size_t>(Hop::pci)][1][2];
+      // On Power a tree step over PCIe in Simple is reckoned as short as a ring's.
+      constexpr auto simple = static_cast<std::size_t>(NcclProtocol::simple);
+      ByAlgorithm& pci = constants_.hop[static_cast<std::size_t>(Hop::pci)];
+      pci[static_cast<std::size_t>(NcclAlgorithm::tree)][simple] =
+          pci[static_cast<std::size_t>(NcclAlgorithm::ring)][simple];
     }
   }
 
@@ -129,8 +133,8 @@ class Tuner {
 
   /// LL128 relies on 128-byte stores arriving whole.
   bool ll128_is_safe(const ChannelGraph& graph) const {
-    const PathType farthest = facts_.least >= 90 ? PathType::pxn : PathType::pxb;
-    if (graph.type_inter > farthest || graph.type_intra > PathType::nvb) return false;
+    const NcclPathType farthest = facts_.least >= 90 ? NcclPathType::pxn : NcclPathType::pxb;
+    if (graph.type_inter > farthest || graph.type_intra > NcclPathType::nvb) return false;
     if (rules_.ll128_cards == Ll128Cards::volta_and_newer) {
       return facts_.least >= 70 && (facts_.least == facts_.greatest || facts_.least >= 90);
     }
@@ -218,7 +222,7 @@ class Tuner {
 
   double latency(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol) const {
     const ChannelGraph& graph = graph_of(algorithm);
-    const Hop near = graph.type_intra == PathType::nvl ? Hop::nvlink : Hop::pci;
+    const Hop near = graph.type_intra == NcclPathType::nvl ? Hop::nvlink : Hop::pci;
     const double base = constants_.base[static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
     const double intra = hop(near, algorithm, protocol);
     const double inter = network_hop(graph, algorithm, protocol);
@@ -249,7 +253,7 @@ class Tuner {
 
   double broadcast_latency(std::int64_t steps, NcclProtocol protocol) const {
     const ChannelGraph& ring = facts_.graphs.ring;
-    const Hop near = ring.type_intra == PathType::nvl ? Hop::nvlink : Hop::pci;
+    const Hop near = ring.type_intra == NcclPathType::nvl ? Hop::nvlink : Hop::pci;
     const Hop slowest = facts_.nodes == 1 ? near : Hop::net;
     if (ring.same == SameChannels::yes) return hop(slowest, NcclAlgorithm::ring, protocol);
     const NcclAlgorithm like = protocol == NcclProtocol::simple ? NcclAlgorithm::tree : NcclAlgorithm::ring;

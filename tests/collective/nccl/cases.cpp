@@ -56,7 +56,7 @@ Case case_named(const std::string& name) {
   found.servers = static_cast<std::size_t>(std::stoi(rest.substr(count + 2)));
   rest = rest.substr(0, count);
   if (rest.ends_with("_P2PLEVEL_SYS")) {
-    found.settings.p2p_level = PathType::sys;
+    found.settings.p2p_level = NcclPathType::sys;
     rest = rest.substr(0, rest.size() - 13);
   }
   if (rest == "rtx4090_4_P2Pdisabled") {

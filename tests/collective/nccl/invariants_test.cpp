@@ -65,7 +65,7 @@ class LinkBudget {
 
   void take(nccl::VertexIndex from, nccl::VertexIndex to, NcclSpeed speed) {
     const nccl::Path& path = machine_.paths(from, to);
-    REQUIRE(path.type < PathType::net);
+    REQUIRE(path.type < NcclPathType::net);
     for (const nccl::LinkIndex link : path.links) {
       const bool taxed = path.tax == nccl::HostBridgeTax::intel && machine_.graph.at(link).kind == nccl::LinkKind::pci;
       left_[index(link)] -= taxed ? speed.count() * 6 / 5 : speed.count();
@@ -90,7 +90,9 @@ void check_graph(const nccl::RoutedMachine& machine, const nccl::ChannelGraph& g
       budget.take(machine.graph.gpus[order.back()], machine.graph.gpus[order.front()], graph.speed_intra);
     }
     if (!graph.nets.empty() && ring) {
-      const auto port = [&](std::size_t i) { return machine.graph.nets[graph.nets[static_cast<std::size_t>(c) * 2 + i]]; };
+      const auto port = [&](std::size_t i) {
+        return machine.graph.nets[graph.nets[static_cast<std::size_t>(c) * 2 + i]];
+      };
       budget.take(port(0), machine.graph.gpus[order.front()], graph.speed_inter);
       budget.take(machine.graph.gpus[order.back()], port(1), graph.speed_inter);
     }

@@ -20,19 +20,19 @@ TEST_CASE("Path types and bandwidths", "[nccl]") {
   struct Expected {
     const char* fixture;
     std::size_t from, to;
-    PathType type;
+    NcclPathType type;
     double gigabytes;
   };
   const std::vector<Expected> table{
-      {"hgx_h100_8", 0, 7, PathType::nvl, 370.8},                  // 18 x 20.6
-      {"h200nvl_8_quads_sw4_spr", 0, 3, PathType::nvl, 123.6},     // 6 x 20.6
-      {"h200nvl_8_quads_sw4_spr", 0, 4, PathType::sys, 22.0},      // Sapphire Rapids
-      {"h200nvl_8_quads_sw4_emr", 0, 4, PathType::sys, 40.0},      // Emerald Rapids
-      {"h100pcie_8_sw4_emr", 0, 1, PathType::pix, 48.0},           // one switch, generation 5 x16
-      {"l40s_8_direct_amd", 0, 1, PathType::phb, 24.0},            // one socket, generation 4 x16
-      {"l40s_8_direct_amd", 0, 7, PathType::sys, 16.0},            // AMD
-      {"a100pcie_8_pairs_sw4_icx", 0, 7, PathType::sys, 10.0},     // Ice Lake
-      {"rtx3090_2_bridge_amd1s", 0, 1, PathType::nvl, 48.0},       // 4 x 12 (sm86)
+      {"hgx_h100_8", 0, 7, NcclPathType::nvl, 370.8},                  // 18 x 20.6
+      {"h200nvl_8_quads_sw4_spr", 0, 3, NcclPathType::nvl, 123.6},     // 6 x 20.6
+      {"h200nvl_8_quads_sw4_spr", 0, 4, NcclPathType::sys, 22.0},      // Sapphire Rapids
+      {"h200nvl_8_quads_sw4_emr", 0, 4, NcclPathType::sys, 40.0},      // Emerald Rapids
+      {"h100pcie_8_sw4_emr", 0, 1, NcclPathType::pix, 48.0},           // one switch, generation 5 x16
+      {"l40s_8_direct_amd", 0, 1, NcclPathType::phb, 24.0},            // one socket, generation 4 x16
+      {"l40s_8_direct_amd", 0, 7, NcclPathType::sys, 16.0},            // AMD
+      {"a100pcie_8_pairs_sw4_icx", 0, 7, NcclPathType::sys, 10.0},     // Ice Lake
+      {"rtx3090_2_bridge_amd1s", 0, 1, NcclPathType::nvl, 48.0},       // 4 x 12 (sm86)
   };
   for (const Expected& expected : table) {
     CAPTURE(expected.fixture, expected.from, expected.to);
@@ -52,9 +52,9 @@ TEST_CASE("A card without a direct NVLink goes by way of one other card, not two
   };
   join(0, 1), join(1, 2), join(2, 3);
   const nccl::RoutedMachine machine = nccl::route(system, {});
-  CHECK(machine.gpu_path(0, 1).type == PathType::nvl);
-  CHECK(machine.gpu_path(0, 2).type == PathType::nvb);
-  CHECK(machine.gpu_path(0, 3).type == PathType::phb);
+  CHECK(machine.gpu_path(0, 1).type == NcclPathType::nvl);
+  CHECK(machine.gpu_path(0, 2).type == NcclPathType::nvb);
+  CHECK(machine.gpu_path(0, 3).type == NcclPathType::phb);
   CHECK(machine.transport(0, 2) == Transport::p2p);
 }
 
@@ -67,8 +67,8 @@ TEST_CASE("Peer-to-peer by level", "[nccl]") {
     Transport transport;
   };
   NcclSettings sys, disabled, pix, old;
-  sys.p2p_level = PathType::sys;
-  pix.p2p_level = PathType::pix;
+  sys.p2p_level = NcclPathType::sys;
+  pix.p2p_level = NcclPathType::pix;
   disabled.p2p_disable = Switch::on;
   old.version = NcclVersion::v2_21;
   const std::vector<Expected> table{
@@ -136,20 +136,20 @@ TEST_CASE("NICs near cards, GPUDirect and PXN", "[nccl]") {
     CHECK(machine.nearest_gpu[gpu] == gpu);
     CHECK(nccl::uses_direct_rdma(machine, gpu, gpu, nccl::RdmaDirection::write));
   }
-  CHECK(machine.path_to_net(0, 0).type == PathType::pix);
-  CHECK(machine.path_to_net(0, 5).type == PathType::pxn);  // by way of card 5
+  CHECK(machine.path_to_net(0, 0).type == NcclPathType::pix);
+  CHECK(machine.path_to_net(0, 5).type == NcclPathType::pxn);  // by way of card 5
   SECTION("without PXN the way leads over the sockets, where GPUDirect stops") {
     NcclSettings settings;
     settings.pxn_disable = Switch::on;
     const nccl::RoutedMachine plain = routed("hgx_h100_8", settings);
-    CHECK(plain.path_to_net(0, 5).type == PathType::sys);
+    CHECK(plain.path_to_net(0, 5).type == NcclPathType::sys);
     CHECK_FALSE(nccl::uses_direct_rdma(plain, 0, 5, nccl::RdmaDirection::write));
-    settings.net_gdr_level = PathType::sys;
+    settings.net_gdr_level = NcclPathType::sys;
     CHECK(nccl::uses_direct_rdma(routed("hgx_h100_8", settings), 0, 5, nccl::RdmaDirection::write));
   }
   SECTION("a level below the switch: traffic is staged by the CPU") {
     NcclSettings settings;
-    settings.net_gdr_level = PathType::loc;
-    CHECK(routed("hgx_h100_8", settings).path_to_net(0, 0).type == PathType::phb);
+    settings.net_gdr_level = NcclPathType::loc;
+    CHECK(routed("hgx_h100_8", settings).path_to_net(0, 0).type == NcclPathType::phb);
   }
 }

@@ -22,7 +22,7 @@ struct Machine {
   double links;
   double harness_us = 0.0;  ///< what the benchmark program itself adds; no part of a collective
   std::int64_t nodes = 1;
-  FabricKind fabric = FabricKind::rdma;
+  NcclFabric fabric = NcclFabric::rdma;
   double network = 0.0;  ///< GB/s of a node's NICs, nominal
 };
 
@@ -61,23 +61,23 @@ const std::map<std::string, Machine>& machines() {
       {"h100nvl_pcie", {90, gen5}},
       {"5090_nop2p", {120, gen5}},
       {"2080ti_nop2p", {75, gen3 / 2}},  // both cards on one uplink
-      {"aws_p5_2n", {90, h100, 0.0, 2, FabricKind::efa, 400.0}},
-      {"h200_stas_4n", {90, h100, 25.0, 4, FabricKind::efa, 400.0}},
-      {"h100_2n_b", {90, h100, 0.0, 2, FabricKind::rdma, 400.0}},
-      {"h100_4n_vm", {90, h100, 0.0, 4, FabricKind::rdma, 400.0}},
-      {"h200_gke", {90, h100, 0.0, 2, FabricKind::cloud_roce, 400.0}},
-      {"h200_dell", {90, h100, 0.0, 2, FabricKind::rdma, 400.0}},
-      {"a3mega", {90, h100, 0.0, 2, FabricKind::tcpx, 200.0}},
-      {"a100_oke", {80, a100, 0.0, 2, FabricKind::rdma, 200.0}},
-      {"a100_oci", {80, a100, 0.0, 2, FabricKind::rdma, 200.0}},
-      {"gb300_2n", {100, b200, 0.0, 2, FabricKind::rdma, 400.0}},
+      {"aws_p5_2n", {90, h100, 0.0, 2, NcclFabric::efa, 400.0}},
+      {"h200_stas_4n", {90, h100, 25.0, 4, NcclFabric::efa, 400.0}},
+      {"h100_2n_b", {90, h100, 0.0, 2, NcclFabric::rdma, 400.0}},
+      {"h100_4n_vm", {90, h100, 0.0, 4, NcclFabric::rdma, 400.0}},
+      {"h200_gke", {90, h100, 0.0, 2, NcclFabric::cloud_roce, 400.0}},
+      {"h200_dell", {90, h100, 0.0, 2, NcclFabric::rdma, 400.0}},
+      {"a3mega", {90, h100, 0.0, 2, NcclFabric::tcpx, 200.0}},
+      {"a100_oke", {80, a100, 0.0, 2, NcclFabric::rdma, 200.0}},
+      {"a100_oci", {80, a100, 0.0, 2, NcclFabric::rdma, 200.0}},
+      {"gb300_2n", {100, b200, 0.0, 2, NcclFabric::rdma, 400.0}},
       // The NIC rate of these is their own plateau.
-      {"3090_2n", {86, gen4, 0.0, 2, FabricKind::rdma, 10.8}},
-      {"3090_2n256", {86, gen4, 0.0, 2, FabricKind::rdma, 9.0}},
-      {"3090_3n256", {86, gen4, 0.0, 3, FabricKind::rdma, 9.0}},
-      {"l40s_2n", {89, gen4, 0.0, 2, FabricKind::rdma, 8.9}},
-      {"rtxpro_efa", {120, gen5, 0.0, 2, FabricKind::efa, 12.5}},
-      {"h100_2n1", {90, gen5, 0.0, 2, FabricKind::rdma, 200.0}},
+      {"3090_2n", {86, gen4, 0.0, 2, NcclFabric::rdma, 10.8}},
+      {"3090_2n256", {86, gen4, 0.0, 2, NcclFabric::rdma, 9.0}},
+      {"3090_3n256", {86, gen4, 0.0, 3, NcclFabric::rdma, 9.0}},
+      {"l40s_2n", {89, gen4, 0.0, 2, NcclFabric::rdma, 8.9}},
+      {"rtxpro_efa", {120, gen5, 0.0, 2, NcclFabric::efa, 12.5}},
+      {"h100_2n1", {90, gen5, 0.0, 2, NcclFabric::rdma, 200.0}},
   };
   return known;
 }

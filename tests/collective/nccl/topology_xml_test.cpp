@@ -56,7 +56,7 @@ TEST_CASE("A Broadcom switch that shows two levels counts as one", "[nccl]") {
   const Result<NcclSystem> system = read_nccl_topology({"box.xml", text});
   REQUIRE(system.has_value());
   CHECK(system->switches.size() == 1);
-  CHECK(nccl::route(*system, {}).gpu_path(0, 1).type == PathType::pix);
+  CHECK(nccl::route(*system, {}).gpu_path(0, 1).type == NcclPathType::pix);
 }
 
 TEST_CASE("What is wrong with a topology file is said where it is", "[nccl]") {
