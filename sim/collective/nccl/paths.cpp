@@ -132,7 +132,9 @@ bool network_is_faster(const RoutedMachine& machine, std::size_t a, std::size_t 
   return best_near(a) > direct && best_near(b) > direct;
 }
 
+/// The driver refuses peers on PCIe only.
 bool peer_access(const RoutedMachine& machine, std::size_t a, std::size_t b) {
+  if (machine.gpu_path(a, b).type <= NcclPathType::nvb) return true;
   return machine.graph.gpu[a].peer_access == PeerAccess::supported &&
          machine.graph.gpu[b].peer_access == PeerAccess::supported;
 }

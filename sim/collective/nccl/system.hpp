@@ -69,7 +69,7 @@ struct NcclNvlink {
 };
 
 enum class DirectRdma : std::uint8_t { unsupported, supported };
-enum class PeerAccess : std::uint8_t { refused, supported };  ///< what the driver says; GeForce cards: refused
+enum class PeerAccess : std::uint8_t { refused, supported };  ///< over PCIe, as the driver says; GeForce: refused
 
 struct NcclGpu {
   PciSlot slot;

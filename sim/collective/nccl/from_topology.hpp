@@ -1,0 +1,21 @@
+// A Takt topology as NCCL would detect it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "collective/nccl/settings.hpp"
+#include "collective/nccl/system.hpp"
+#include "topology/topology.hpp"
+
+namespace takt {
+
+/// The servers of `members` (card vertices in rank order; at least one), by their lowest rank, each with the cards of it
+/// that take part. Speeds are NCCL's own for the generation and lanes of each PCIe link, never those of the file: NCCL
+/// does not measure (N1).
+std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology);
+
+/// `settings` with what the server's file says of peer-to-peer: whether it is on, and its level, if the file states one.
+NcclSettings with_peer_to_peer_of(NcclSettings settings, const ServerSpec& server);
+
+}  // namespace takt
