@@ -58,8 +58,6 @@ inline constexpr double nvls_start_us = 24.0;                    ///< rows: H100
 inline constexpr double nvls_tree_start_us = 102.0;              ///< rows: two-node all-reduce (aws_p5_2n, h100_2n)
 inline constexpr double nvls_fill_per_cta = 33.0;                ///< GB/s while the pipeline fills; rows as above
 inline constexpr double nvls_fill_bytes = 1.6 * 1024 * 1024;     ///< at most this much a CTA
-// A tree's inner cards send the way up and the way down over the same links.
-inline constexpr double tree_share_of_links = 0.5;
 // LL and LL128 keep CTAs busy for some steps more than the ring has; rows: 64 KiB to 4 MiB of aic_*.
 inline constexpr double low_latency_extra_steps = 2.8;
 

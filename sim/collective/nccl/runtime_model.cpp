@@ -6,7 +6,7 @@
 //   ring, LL      h a_LL            + V max((h + 2.8) / (c r_LL),    2 h / B)
 //   ring, LL128   h a_128           + V max((h + 2.8) / (c r_128),   128/120 h / B)
 //   ring, Simple  start + h a_S     + V max((h + 1) / (c r_S),       (h + lambda) / B)
-//   tree          2(p - 1) a + 2 log2(N) x + S max(2 / (c r), flags / A),   A = min(B/2, network)
+//   tree          2(p - 1) a + 2 log2(N) x + S max(2 / (c r), flags / A),   A = min(B, network)
 //   NVLS          start + fill      + S (1 + 1/n) / (C B)
 //   NVLSTree      start + fill + 2 log2(N) x + S max((1 + 1/p) / (C B), 1 / network)
 //
@@ -113,11 +113,7 @@ RuntimeEstimate tree(const RuntimeQuery& query) {
   const Hops hops = hops_of(query);
   const double bytes = as_double(query.call.bytes.count());
   const double chain = as_double(query.ranks / query.nodes - 1);
-  double rate = query.edge_rate * tree_share_of_links;
-  if (query.nodes > 1) {
-    const double inside = query.ranks == query.nodes ? query.edge_rate : rate;  // no chain in a node of one card
-    rate = std::min(inside, query.node_network_rate);
-  }
+  const double rate = query.nodes > 1 ? std::min(query.edge_rate, query.node_network_rate) : query.edge_rate;
   RuntimeEstimate estimate;
   estimate.fixed_us = hops.start_us + 2 * chain * hops.inside_us + 2 * log2_floor(query.nodes) * crossing_us(query);
   estimate.work_bytes = bytes * flags_of(query.protocol);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -107,6 +106,8 @@ RuntimeQuery query_of(const Row& row, const Machine& machine) {
   const std::int64_t inside = query.ranks - (machine.nodes > 1 ? machine.nodes : 0);
   (kind == HopKind::nvlink ? query.hops.nvlink : kind == HopKind::shm ? query.hops.shm : query.hops.p2p) = inside;
   query.edge_rate = machine.links * hop_constants(kind).usable;
+  // An inner card of a tree sends up and down over the same NVLinks.
+  if (query.algorithm == NcclAlgorithm::tree && kind == HopKind::nvlink) query.edge_rate /= 2;
   if (machine.nodes > 1) {
     query.hops.net = machine.nodes;
     query.node_network_rate = machine.network * fabric_constants(machine.fabric).usable;
@@ -134,7 +135,8 @@ std::vector<MeasuredRow> measured_rows() {
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values.at(values.size() / 2);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values.at(middle) : (values.at(middle - 1) + values.at(middle)) / 2;
 }
 
 double ninetieth(std::vector<double> values) {
@@ -206,6 +208,7 @@ TEST_CASE("Rings on NVLink, low-latency protocols, trees and switches", "[nccl]"
   SECTION("tree in LL: up and down the chain of eight") {
     query.algorithm = NcclAlgorithm::tree;
     query.protocol = NcclProtocol::ll;
+    query.edge_rate = 370.8 / 2;
     CHECK(estimate_runtime(query).time_us() ==
           Approx(4.2 + 2 * 7 * 0.84 + (1 << 20) * std::max(2 / (24 * 12.6), 2 / 185.4) / 1e3));
   }
@@ -248,5 +251,4 @@ TEST_CASE("The measured rows", "[nccl]") {
   CHECK(ninetieth(all) < 17.0);
   CHECK(median(big) < 5.0);
   CHECK(ninetieth(big) < 17.0);
-  if (std::getenv("TAKT_SHOW_SCORE") != nullptr) WARN(report);
 }
