@@ -46,6 +46,9 @@ inline constexpr Duration hop_peer{3'500'000};             // 3.5 us
 inline constexpr Duration hop_staged{2'600'000};           // 2.6 us
 inline constexpr Duration hop_network{17'000'000};         // 17 us: bare-metal RDMA, 14 to 20
 
+/// What a channel sends at once in the Simple protocol: four steps of 512 KiB (semantics N60).
+inline constexpr Bytes pipeline_chunk{2'097'152};
+
 /// CTAs where the server file says nothing: NCCL's graph search gives 24 on NVLink domains, 4 on PCIe peer-to-peer and 2
 /// where rings are staged through host memory (semantics N26).
 inline constexpr std::int64_t ctas_nvlink = 24;

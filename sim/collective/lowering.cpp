@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -239,32 +240,46 @@ std::vector<Activity> fluid_activities(std::span<const Ring> rings, const Shape&
   return activities;
 }
 
-/// One activity a message: member i's message of step s waits for its own of step s - 1 and for the one it passes on.
+/// How a step's message is cut: whole, or into NCCL's pipeline chunks of 2 MiB a channel (semantics N60).
+std::uint32_t chunks_of(const Shape& shape, std::int64_t ctas, std::size_t orders, const CollectiveOptions& options) {
+  if (options.settings.chunk == Chunk::step) return 1;
+  const double channels = std::max(1.0, static_cast<double>(ctas) / static_cast<double>(orders));
+  const double chunk = static_cast<double>(constants::pipeline_chunk.count()) * channels;
+  return static_cast<std::uint32_t>(std::ceil(std::max(1.0, shape.step_size / static_cast<double>(orders) / chunk)));
+}
+
+/// One activity a message. Member i's message of step s passes on what came from i - 1 in step s - 1, and a channel
+/// sends one message after another: all steps of a chunk, then the next chunk.
 std::vector<Activity> step_activities(std::span<const Ring> rings, const Shape& shape, double cap, std::int64_t ctas,
                                       Duration hop, const Topology& topology, const CollectiveOptions& options) {
   const auto orders = static_cast<double>(rings.size());
+  const std::uint32_t chunks = chunks_of(shape, ctas, rings.size(), options);
+  const auto members = static_cast<std::uint32_t>(shape.members), steps = static_cast<std::uint32_t>(shape.steps);
   std::vector<Activity> activities;
-  const auto members = static_cast<std::uint32_t>(shape.members);
+  activities.reserve(rings.size() * chunks * steps * members);
   for (const Ring& ring : rings) {
+    std::vector<std::vector<Demand>> demands;
+    for (std::uint32_t i = 0; i < members; ++i) {
+      std::map<ResourceId, double> edge = ring.edges[i].demands;
+      if (options.memory_contention) {
+        // Half of the factor at each end: the sender reads what the receiver writes.
+        edge[memory_of(ring.order[i], topology)] += options.hbm_traffic_factor / 2.0;
+        edge[memory_of(ring.order[(i + 1) % members], topology)] += options.hbm_traffic_factor / 2.0;
+      }
+      demands.push_back(as_list(edge));
+    }
     const auto base = static_cast<std::uint32_t>(activities.size());
-    for (std::uint32_t step = 0; step < static_cast<std::uint32_t>(shape.steps); ++step) {
+    for (std::uint32_t turn = 0; turn < chunks * steps; ++turn) {
       for (std::uint32_t i = 0; i < members; ++i) {
-        std::map<ResourceId, double> demands = ring.edges[i].demands;
-        if (options.memory_contention) {
-          // Half of the factor at each end: the sender reads what the receiver writes.
-          demands[memory_of(ring.order[i], topology)] += options.hbm_traffic_factor / 2.0;
-          demands[memory_of(ring.order[(i + 1) % members], topology)] += options.hbm_traffic_factor / 2.0;
-        }
         Activity activity;
-        activity.work = shape.step_size / orders;
+        activity.work = shape.step_size / orders / chunks;
         activity.cap = cap / orders;
         activity.weight = static_cast<double>(ctas) / orders;
         activity.latency = hop;
-        activity.demands = as_list(demands);
-        if (step > 0) {
-          const std::uint32_t before = base + (step - 1) * members;
-          activity.after = {before + (i + members - 1) % members, before + i};
-        }
+        activity.demands = demands[i];
+        const std::uint32_t before = base + (turn - 1) * members;
+        if (turn % steps > 0) activity.after.push_back(before + (i + members - 1) % members);
+        if (turn > 0) activity.after.push_back(before + i);
         activities.push_back(std::move(activity));
       }
     }

@@ -16,11 +16,16 @@ namespace {
 /// CTAs up to which kernels slow down by no more than the SMs they lose (DESIGN section 2: measured 1 up to 4 CTAs).
 constexpr std::int64_t ctas_without_slowdown = 4;
 
+/// With nominal links collectives are the sizing guides' floors: what NCCL's kernels reach was measured on real links.
+bool nccl_limits_hold(const Assumptions& assumptions) {
+  return assumptions.nccl_limits && assumptions.links == LinkBasis::measured;
+}
+
 /// Lowers calls, each once for its members.
 class Lowering {
  public:
   Lowering(Plan& plan, const Topology& topology, const Scenario& scenario)
-      : plan_(plan), topology_(topology), options_{scenario.collectives, scenario.assumptions.nccl_limits,
+      : plan_(plan), topology_(topology), options_{scenario.collectives, nccl_limits_hold(scenario.assumptions),
                                                    scenario.assumptions.memory_contention,
                                                    scenario.assumptions.hbm_traffic_factor} {}
 

@@ -47,6 +47,19 @@ Result<WrittenStep> write_step(const StepInput& input) {
                                               : "use fsdp2, which shards the same states");
 }
 
+/// The rings are built; what else NCCL may choose is not yet.
+Diagnostics check_collectives(const Scenario& scenario) {
+  switch (scenario.collectives.algorithm) {
+    case CollectiveAlgorithm::automatic:
+    case CollectiveAlgorithm::ring: return {};
+    case CollectiveAlgorithm::tree:
+    case CollectiveAlgorithm::nvls:
+    case CollectiveAlgorithm::hierarchical: break;
+  }
+  return {error_at(scenario, "collectives.algorithm", "only rings can be played yet: other algorithms load other links",
+                   "use auto or ring")};
+}
+
 /// One program is priced for one kind of card.
 Diagnostics check_equal_cards(const Scenario& scenario, const Topology& topology,
                               const std::vector<CardInstance>& cards) {
@@ -93,6 +106,8 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   }
   const Diagnostics unequal = check_equal_cards(scenario, topology, cards);
   if (has_error(unequal)) return unequal;
+  const Diagnostics collectives = check_collectives(scenario);
+  if (has_error(collectives)) return collectives;
   const Result<RankLayout> layout = rank_layout(scenario, cards);
   if (!layout) return layout.diagnostics();
   Result<WrittenStep> step = write_step({scenario, workload, pricer, layout->shard_ranks, layout->replicas});

@@ -106,6 +106,23 @@ TEST_CASE("step by step a ring takes as long as the fluid form", "[collective]")
   }
 }
 
+TEST_CASE("pipeline chunks cost a hop each and no more", "[collective]") {
+  // Two cards, one step of V = 1 GB a ring, 24 channels of 2 MiB chunks: ceil(1e9 / (24 x 2 MiB)) = 20 messages, each
+  // hop + V / 20 / B. The fluid form pays one hop.
+  const Topology topology = server("2x-h200-nvl-2-way-bridge", LinkBasis::nominal);
+  auto options = links_alone();
+  options.settings.channels = 24;
+  const CollectiveCall call{CollectiveKind::all_gather, Bytes(2'000'000'000)};
+  const auto fluid = lower_collective(call, vertices(topology, 2), topology, options);
+  options.settings.fidelity = Fidelity::chunked;
+  options.settings.chunk = Chunk::nccl;
+  const auto chunked = lower_collective(call, vertices(topology, 2), topology, options);
+  CHECK(chunked.activities.size() == 20U * 2U);
+  const Duration hop = chunked.activities.front().latency;
+  CHECK(hop > Duration{});
+  CHECK(to_seconds(time_of(chunked, topology)) == Approx(to_seconds(time_of(fluid, topology) + 19 * hop)).epsilon(1e-9));
+}
+
 TEST_CASE("CTAs limit a PCIe ring: one after another they take h + 1 steps for h", "[collective]") {
   // Eight staged cards on 2 CTAs of 13 GB/s: each edge moves at 2 x 13 x 7 / 8 = 22.75 GB/s (measured: 23.0).
   const Topology topology = server("8x-rtx-pro-6000-server-4-switches", LinkBasis::measured);
