@@ -242,6 +242,8 @@ Result<std::variant<ServerSpec, ClusterSpec>> Library::topology(const std::strin
   return {Either(std::move(cluster).value()), std::move(warnings)};
 }
 
+Result<std::map<std::string, LinkType>> Library::link_types() { return impl_->all_link_types(); }
+
 std::vector<std::string> Library::model_names() const { return names_in(impl_->path, models.kinds); }
 std::vector<std::string> Library::topology_names() const { return names_in(impl_->path, topologies.kinds); }
 std::vector<std::string> Library::card_names() const { return names_in(impl_->path, cards.kinds); }

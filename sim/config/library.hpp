@@ -35,6 +35,9 @@ class Library {
   Result<std::variant<ServerSpec, ClusterSpec>> topology(const std::string& name, const SourcePlace& asked_at);
   Result<ServerSpec> server(const std::string& name, const SourcePlace& asked_at);
 
+  /// The kinds of links of all search folders.
+  Result<std::map<std::string, LinkType>> link_types();
+
   std::vector<std::string> model_names() const;
   std::vector<std::string> topology_names() const;
   std::vector<std::string> card_names() const;

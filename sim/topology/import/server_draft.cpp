@@ -213,17 +213,28 @@ class Finisher {
   void add_pcie_links() {
     const std::int64_t newest = newest_card_generation();
     std::size_t assumed = 0;
+    std::vector<std::string> slow;
     for (DeviceDraft& device : draft_.devices) {
       const bool stated = device.pcie_generation > 0 && device.pcie_lanes > 0;
       if (!stated) ++assumed;
       if (device.pcie_generation == 0) device.pcie_generation = assumed_generation(device, newest);
       if (device.pcie_lanes == 0) device.pcie_lanes = default_lanes;
+      if (stated && is_below_card(device)) slow.push_back(device.name);
       limit_to_card(device);
       add_link(device.parent, device.name, catalog_.pcie(device.pcie_generation, device.pcie_lanes), !stated);
+    }
+    if (!slow.empty()) {
+      warn(fmt::format("the PCIe link of {} is slower than the card's own", join(slow, ", ")),
+           "idle cards lower their links: take the file under load, or correct the links in the server file");
     }
     if (assumed == 0) return;
     assume(fmt::format("{} of {} PCIe links: x16 of the card's generation; the source does not state them", assumed,
                        draft_.devices.size()));
+  }
+
+  bool is_below_card(const DeviceDraft& device) const {
+    const CardSpec* card = spec_of(device.card);
+    return card && (device.pcie_generation < card->pcie_generation || device.pcie_lanes < card->pcie_lanes);
   }
 
   /// Virtual machines state link speeds that the card cannot have.
