@@ -1,0 +1,68 @@
+#include "catch.hpp"
+#include "command_line.hpp"
+#include "graphviz.hpp"
+
+#include <sstream>
+
+using namespace takt;
+
+namespace {
+
+struct Outcome {
+  ExitStatus status = ExitStatus::done;
+  std::string out;
+  std::string err;
+};
+
+Outcome takt_command(const std::vector<std::string>& words) {
+  std::ostringstream out, err;
+  const ExitStatus status = run_command_line(words, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+const std::string fixtures = std::string(TAKT_SOURCE_DIR) + "/tests/topology/import/fixtures/";
+
+}  // namespace
+
+TEST_CASE("takt topo import prints a server file, its remarks go to standard error", "[tools]") {
+  const Outcome outcome =
+      takt_command({"topo", "import", fixtures + "nvidia_smi/h200nvl_4_nv6_comments.txt", "--card", "h200-nvl"});
+  REQUIRE(outcome.status == ExitStatus::done);
+  CHECK(outcome.out.find("{ cards = [\"gpu0\", \"gpu1\", \"gpu2\", \"gpu3\"], type = \"nvlink4-bridge\"") !=
+        std::string::npos);
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("takt topo import refuses with status 1 and a place", "[tools]") {
+  const std::string file = fixtures + "nvidia_smi/8gpu_pix_pxb_truncated.txt";
+  const Outcome outcome = takt_command({"topo", "import", file, "--card", "l40s"});
+  CHECK(outcome.status == ExitStatus::invalid);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find(file + ":8:34: error: \"PX\" is no path type of GPU6 and GPU7") == 0);
+  const Outcome nameless = takt_command({"topo", "import", fixtures + "nvidia_smi/rtx3090_2_nv4.txt"});
+  CHECK(nameless.status == ExitStatus::invalid);
+  CHECK(nameless.err.find("the source does not say which card gpu0, gpu1 are\nhint: say it with --card") !=
+        std::string::npos);
+  CHECK(takt_command({"topo", "import"}).status == ExitStatus::wrong_usage);
+  CHECK(takt_command({"topo", "import", file, "--card", "h200-nv"}).err.find("did you mean \"h200-nvl\"?") !=
+        std::string::npos);
+}
+
+TEST_CASE("takt topo export writes each form", "[tools]") {
+  const std::string server = "4x-h200-nvl-4-way-bridge";
+  CHECK(takt_command({"topo", "export", server}).out.find("graph \"" + server + "\"") == 0);
+  CHECK(takt_command({"topo", "export", server, "--format", "matrix"}).out.find("GPU0\t X \tNV6\tNV6\tNV6\t") !=
+        std::string::npos);
+  CHECK(takt_command({"topo", "export", server, "--format", "toml"}).out.find("title = ") == 0);
+}
+
+TEST_CASE("an SVG is Graphviz' work; without it the message says so", "[tools]") {
+  const Result<std::string> svg = svg_of_dot("graph { a -- b; }");
+  if (svg) {
+    CHECK(svg->find("<svg") != std::string::npos);
+  } else {
+    CHECK(render(svg.diagnostics()) ==
+          "error: an SVG needs Graphviz' dot, which is not installed\n"
+          "hint: install graphviz, or use --format dot\n");
+  }
+}
