@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/contract.hpp"
+#include "collective/nccl/link_budget.hpp"
 #include "collective/nccl/nic_affinity.hpp"
 
 namespace takt::nccl {
@@ -40,27 +41,25 @@ class ChannelSearch {
  public:
   ChannelSearch(const RoutedMachine& machine, Reach reach, const ChannelGraph& trial, std::int64_t steps,
                 ChannelGraph& best)
-      : machine_(machine), graph_(machine.graph), reach_(reach), trial_(trial), best_(best), budget_(steps) {
+      : machine_(machine), graph_(machine.graph), reach_(reach), trial_(trial), best_(best), steps_left_(steps),
+        links_left_(machine) {
     cards_ = graph_.gpus.size();
     trial_.channels = 0;
     trial_.hops = 0;
     trial_.cards = cards_;
     trial_.order.assign(static_cast<std::size_t>(trial_.max_channels) * cards_, 0);
     trial_.nets.assign(reach == Reach::several_nodes ? static_cast<std::size_t>(trial_.max_channels) * 2 : 0, 0);
-    left_.reserve(graph_.links.size());
-    for (const Link& link : graph_.links) left_.push_back(link.speed);
     for (const NcclNet& net : graph_.net) port_left_.push_back(net.speed);
     used_.assign(cards_, 0);
     for (std::size_t gpu = 0; gpu < cards_; ++gpu) {
       fixed_order_.push_back(graph_.nvswitch ? neighbours_of(gpu) : nearest_from(gpu));
-      old_cards_ = old_cards_ || graph_.gpu[gpu].compute_capability < 80;
     }
   }
 
   SearchOutcome run() {
     next_channel();
-    if (budget_ < 0) return {SearchEnd::perfect, budget_};
-    return {budget_ == 0 ? SearchEnd::out_of_steps : SearchEnd::exhausted, budget_};
+    if (steps_left_ < 0) return {SearchEnd::perfect, steps_left_};
+    return {steps_left_ == 0 ? SearchEnd::out_of_steps : SearchEnd::exhausted, steps_left_};
   }
 
  private:
@@ -132,11 +131,11 @@ class ChannelSearch {
   /// The cards by number come first as a yardstick, on a small budget of their own.
   void try_by_number(VertexIndex from, Walk walk) {
     constexpr std::int64_t own_budget = 1 << 10;
-    const std::int64_t outer = budget_;
-    budget_ = own_budget;
+    const std::int64_t outer = steps_left_;
+    steps_left_ = own_budget;
     walk.order = CardOrder::by_number;
     enter(from, 0, 0, walk);
-    budget_ = budget_ < 0 ? budget_ : outer;
+    steps_left_ = steps_left_ < 0 ? steps_left_ : outer;
   }
 
   bool owns_channel(std::size_t gpu) const {
@@ -167,7 +166,7 @@ class ChannelSearch {
       best_ = trial_;
       best_.order.resize(static_cast<std::size_t>(trial_.channels) * cards_);
       if (!best_.nets.empty()) best_.nets.resize(static_cast<std::size_t>(trial_.channels) * 2);
-      if (trial_.channels == trial_.max_channels) budget_ = -1;
+      if (trial_.channels == trial_.max_channels) steps_left_ = -1;
     }
     if (trial_.channels < trial_.max_channels) next_channel();
     --trial_.channels;
@@ -188,7 +187,7 @@ class ChannelSearch {
   // --- steps of a channel -------------------------------------------------------------------------------------------
 
   void enter(std::optional<VertexIndex> from, std::size_t gpu, int step, const Walk& walk) {
-    if (budget_ <= 0 || (from && !take(*from, graph_.gpus[gpu], 1))) return;
+    if (steps_left_ <= 0 || (from && !take(*from, graph_.gpus[gpu], 1))) return;
     used_[gpu] ^= channel_bit();
     visit(gpu, step, walk);
     used_[gpu] ^= channel_bit();
@@ -196,8 +195,8 @@ class ChannelSearch {
   }
 
   void visit(std::size_t gpu, int step, const Walk& walk) {
-    if (budget_ <= 0) return;
-    --budget_;
+    if (steps_left_ <= 0) return;
+    --steps_left_;
     if (step == static_cast<int>(cards_)) {
       channel_complete();
       return;
@@ -319,7 +318,7 @@ class ChannelSearch {
       const Path& path = machine_.gpu_path(gpu, other);
       if (path.hops() == 0 || (used_[other] & channel_bit()) != 0) continue;
       const Path& from_net = machine_.path_from_net(port_in(), other);
-      candidates.push_back({-whole_gigabytes(from_net.speed), -whole_gigabytes(slot_left(other)),
+      candidates.push_back({-whole_gigabytes(from_net.speed), -whole_gigabytes(links_left_.slot_left(other)),
                             static_cast<std::int64_t>(from_net.hops()), -whole_gigabytes(path.speed),
                             static_cast<std::int64_t>(path.hops()), static_cast<std::int64_t>(distance),
                             static_cast<std::uint16_t>(other)});
@@ -365,7 +364,7 @@ class ChannelSearch {
     return (within_server(from) && within_server(to) ? trial_.speed_intra : trial_.speed_inter) * shares;
   }
 
-  /// Takes the channel's speed (times `shares`) off the path, or nothing if the path is too far or has too little left.
+  /// Takes the channel's speed (times `shares`) off the path, if it is near enough and its links have as much left.
   bool take(VertexIndex from, VertexIndex to, std::int64_t shares) {
     const Path& path = machine_.paths(from, to);
     const NcclPathType limit = within_server(from) && within_server(to) ? trial_.type_intra : trial_.type_inter;
@@ -373,59 +372,14 @@ class ChannelSearch {
     const bool both_ways = trial_.pattern == ChannelPattern::balanced_tree ||
                            trial_.pattern == ChannelPattern::split_tree || trial_.pattern == ChannelPattern::tree;
     if (both_ways && machine_.paths(to, from).type > limit) return false;
-    const NcclSpeed speed = speed_between(from, to, shares);
-    for (std::size_t i = 0; i < path.links.size(); ++i) {
-      const LinkIndex link = path.links[i];
-      const NcclSpeed forward = share_of(path, link, speed);
-      const NcclSpeed backward = reverse_share_of(from, link, forward);
-      const LinkIndex reverse = graph_.at(link).reverse;
-      if (left_[index(link)] < forward || (backward.count() > 0 && left_[index(reverse)] < backward)) {
-        undo(path, from, i, speed);
-        return false;
-      }
-      left_[index(link)] -= forward;
-      left_[index(reverse)] -= backward;
-    }
-    trial_.hops += shares * static_cast<std::int64_t>(path.links.size());
+    if (!links_left_.take(from, to, speed_between(from, to, shares))) return false;
+    trial_.hops += shares * static_cast<std::int64_t>(path.hops());
     return true;
   }
 
   void give_back(VertexIndex from, VertexIndex to, std::int64_t shares) {
-    const Path& path = machine_.paths(from, to);
-    undo(path, from, path.links.size(), speed_between(from, to, shares));
-    trial_.hops -= shares * static_cast<std::int64_t>(path.links.size());
-  }
-
-  void undo(const Path& path, VertexIndex from, std::size_t steps, NcclSpeed speed) {
-    for (std::size_t i = 0; i < steps; ++i) {
-      const LinkIndex link = path.links[i];
-      const NcclSpeed forward = share_of(path, link, speed);
-      left_[index(link)] += forward;
-      left_[index(graph_.at(link).reverse)] += reverse_share_of(from, link, forward);
-    }
-  }
-
-  NcclSpeed share_of(const Path& path, LinkIndex link, NcclSpeed speed) const {
-    const bool taxed = path.tax == HostBridgeTax::intel && graph_.at(link).kind == LinkKind::pci;
-    return taxed ? speed * 6 / 5 : speed;
-  }
-
-  /// Cards before sm80 read what others write to them in requests that take an eighth of the other direction.
-  NcclSpeed reverse_share_of(VertexIndex start, LinkIndex link, NcclSpeed forward) const {
-    if (!old_cards_) return NcclSpeed(0);
-    const Vertex& target = graph_.at(graph_.at(link).to);
-    const bool old_card = target.kind == VertexKind::gpu && graph_.gpu[target.position].compute_capability < 80;
-    if (!old_card || graph_.at(start).kind == VertexKind::gpu) return NcclSpeed(0);
-    return (forward + NcclSpeed(4)) / 8;
-  }
-
-  /// What a card's PCIe slot has left, in its fuller direction.
-  NcclSpeed slot_left(std::size_t gpu) const {
-    for (const LinkIndex link : graph_.at(graph_.gpus[gpu]).links) {
-      if (graph_.at(link).kind != LinkKind::pci) continue;
-      return std::min(left_[index(link)], left_[index(graph_.at(link).reverse)]);
-    }
-    return NcclSpeed(0);
+    links_left_.give_back(from, to, speed_between(from, to, shares));
+    trial_.hops -= shares * static_cast<std::int64_t>(machine_.paths(from, to).hops());
   }
 
   // --- the channel at hand ------------------------------------------------------------------------------------------
@@ -447,12 +401,12 @@ class ChannelSearch {
   Reach reach_;
   ChannelGraph trial_;
   ChannelGraph& best_;
-  std::int64_t budget_;
+  std::int64_t steps_left_;
   std::size_t cards_ = 0;
-  std::vector<NcclSpeed> left_, port_left_;
+  LinkBudget links_left_;
+  std::vector<NcclSpeed> port_left_;
   std::vector<std::uint64_t> used_;  ///< of a card: bit c if channel c has passed it
   std::vector<std::vector<std::uint16_t>> fixed_order_;  ///< from a card, where no port is to be reached
-  bool old_cards_ = false;                               ///< some before sm80
 };
 
 }  // namespace

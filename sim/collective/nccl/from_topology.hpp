@@ -10,12 +10,13 @@
 
 namespace takt {
 
-/// The servers of `members` (card vertices in rank order; at least one), by their lowest rank, each with the cards of it
-/// that take part. Speeds are NCCL's own for the generation and lanes of each PCIe link, never those of the file: NCCL
+/// The servers of `members` (card vertices in rank order; at least one), by their lowest rank, each with those of its
+/// cards that take part. Speeds are NCCL's own for the generation and lanes of each PCIe link, never those of the file: NCCL
 /// does not measure (N1).
 std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology);
 
-/// `settings` with what the server's file says of peer-to-peer: whether it is on, and its level, if the file states one.
+/// `settings` with what the server's file says of peer-to-peer: whether it is on, and its level if the file states one.
+/// A level that is asked for stands.
 NcclSettings with_peer_to_peer_of(NcclSettings settings, const ServerSpec& server);
 
 }  // namespace takt

@@ -1,5 +1,5 @@
-// A channel's CTA runs its steps one after another: an all-gather over n ranks has n steps for n - 1 hops (the last only
-// copies), an all-reduce 2n - 1 for 2(n - 1). So a CTA that moves r GB/s carries V (h + 1) bytes in the time in which
+// A channel's CTA runs its steps one after another: an all-gather over n ranks has n steps for n - 1 hops (the last
+// only copies), an all-reduce 2n - 1 for 2(n - 1). So a CTA that moves r GB/s carries V (h + 1) bytes in the time in which
 // its link carries V h. This is what makes two cards on PCIe slower a byte than eight, and an all-gather slower than an
 // all-reduce. With V = S/n, h hops, c CTAs, B the share of an edge:
 //
