@@ -38,7 +38,7 @@ bool is_standard(const std::string& header) {
 
 /// Headers of the operating system that the command may use.
 bool is_of_the_system(const std::string& header) {
-  return header == "unistd.h";
+  return header == "unistd.h" || header.starts_with("sys/");
 }
 
 std::string complaint(const SourceFile& file, const std::string& header) {
