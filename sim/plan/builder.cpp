@@ -22,7 +22,9 @@ bool is_communication(StreamKind kind) {
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(BuilderOptions options) : options_(options) {}
+ProgramBuilder::ProgramBuilder(BuilderOptions options) : options_(options) {
+  program_.ops.reserve(1024);  // a step of eighty sharded layers
+}
 
 StreamId ProgramBuilder::stream(StreamKind kind, std::string name) {
   program_.streams.push_back({kind, std::move(name)});

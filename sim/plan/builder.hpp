@@ -45,8 +45,8 @@ class ProgramBuilder {
   void unit(std::uint32_t unit);
 
   void kernel(StreamId stream, const Kernel& kernel, std::string_view label);
-  /// Runs of kernels that start at the same address share one copy in the program: `kernels` must stay valid and
-  /// unchanged until finish().
+  /// Equal runs, by address and length, share one copy in the program: `kernels` must stay valid and unchanged until
+  /// finish().
   void kernels(StreamId stream, std::span<const Kernel> kernels, std::string_view label);
   Event collective(StreamId stream, CommSlot comm, CollectiveCall call, std::string_view label);
   Event copy(StreamId stream, std::uint32_t path, Bytes bytes, std::string_view label);

@@ -14,11 +14,17 @@
 namespace takt {
 namespace {
 
+/// A block's backward with what the reducer does to each gradient as it arrives.
+struct ReducingBackward {
+  std::vector<Kernel> kernels;
+  std::vector<std::size_t> arrived;          // of each gradient by arrival: kernels up to and with its copy
+};
+
 /// What the reducer does with the gradients of a kind of block, in order of arrival.
 struct KindGradients {
-  std::vector<Arrival> arrivals;
   std::vector<ReducedTensor> tensors;
-  std::vector<Kernel> accumulate, into_bucket, out_of_bucket;
+  std::vector<Kernel> accumulate, out_of_bucket;
+  ReducingBackward first, later;             // later micro-steps add to the gradients before they copy them
   Bytes stored{};
 };
 
@@ -30,7 +36,7 @@ class DdpWriter {
  private:
   void assign();
   void backward(std::int64_t micro_step, bool synchronise);
-  void reducing_backward(std::size_t block, std::int64_t micro_step);
+  void reducing_backward(std::size_t block, const ReducingBackward& backward);
   void launch_full_buckets();
   void finalize_backward();
   const KindGradients& gradients(std::size_t block) const { return gradients_[input_.workload.blocks[block]]; }
@@ -43,7 +49,7 @@ class DdpWriter {
   BlockWriter blocks_;
   std::vector<KindGradients> gradients_;
   std::vector<Bucket> buckets_;              // of gradients numbered by arrival over the whole model
-  std::vector<const Kernel*> copies_back_;   // of each gradient by arrival
+  std::vector<std::vector<Kernel>> copies_back_;   // of each bucket
   std::vector<std::uint32_t> bucket_of_;     // of each gradient by arrival
   std::vector<std::size_t> missing_;         // gradients each bucket still waits for
   std::vector<Event> reduced_;               // of each launched bucket
@@ -52,14 +58,28 @@ class DdpWriter {
 
 KindGradients kind_gradients(const StepInput& input, const BlockKind& kind) {
   KindGradients result;
-  result.arrivals = arrivals(kind);
-  for (const Arrival& arrival : result.arrivals) {
+  std::size_t issued = 0;
+  const auto arrive = [&](ReducingBackward& backward, const Arrival& arrival, std::span<const Kernel> actions) {
+    backward.kernels.insert(backward.kernels.end(), kind.backward.begin() + static_cast<std::ptrdiff_t>(issued),
+                            kind.backward.begin() + static_cast<std::ptrdiff_t>(arrival.after_kernels));
+    backward.kernels.insert(backward.kernels.end(), actions.begin(), actions.end());
+    backward.arrived.push_back(backward.kernels.size());
+  };
+  for (const Arrival& arrival : arrivals(kind)) {
     const Parameter& parameter = kind.parameters[arrival.parameter];
     const Bytes bytes = stored_size(parameter.elements(), parameter.gradient_bytes);
+    const std::array<Kernel, 2> actions = {input.pricer.memory("accumulate gradient", bytes * 3),
+                                           copy_kernel(input.pricer, "gradient to bucket", bytes, bytes)};
+    arrive(result.first, arrival, std::span(actions).subspan(1));
+    arrive(result.later, arrival, actions);
+    issued = arrival.after_kernels;
     result.tensors.push_back({bytes, parameter.gradient_bytes});
-    result.accumulate.push_back(input.pricer.memory("accumulate gradient", bytes * 3));
-    result.into_bucket.push_back(copy_kernel(input.pricer, "gradient to bucket", bytes, bytes));
+    result.accumulate.push_back(actions.front());
     result.out_of_bucket.push_back(copy_kernel(input.pricer, "bucket to gradient", bytes, bytes));
+  }
+  for (ReducingBackward* backward : {&result.first, &result.later}) {
+    backward->kernels.insert(backward->kernels.end(), kind.backward.begin() + static_cast<std::ptrdiff_t>(issued),
+                             kind.backward.end());
   }
   result.stored = block_sizes(input.workload, kind).gradients;
   return result;
@@ -79,18 +99,23 @@ DdpWriter::DdpWriter(const StepInput& input)
 /// Buckets over the whole model in the order of arrival: last block first.
 void DdpWriter::assign() {
   std::vector<ReducedTensor> tensors;
+  std::vector<Kernel> copies;
   for (std::size_t block = input_.workload.blocks.size(); block-- > 0;) {
     const KindGradients& of = gradients(block);
     tensors.insert(tensors.end(), of.tensors.begin(), of.tensors.end());
-    for (const Kernel& kernel : of.out_of_bucket) copies_back_.push_back(&kernel);
+    copies.insert(copies.end(), of.out_of_bucket.begin(), of.out_of_bucket.end());
   }
   const ParallelSettings& parallel = input_.scenario.parallel;
   const std::array<Bytes, 2> limits = {parallel.first_bucket_small ? first_bucket_limit : parallel.bucket_size,
                                        parallel.bucket_size};
   buckets_ = assign_buckets(tensors, limits);
   bucket_of_.resize(tensors.size());
+  copies_back_.resize(buckets_.size());
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    for (const std::uint32_t member : buckets_[b].members) bucket_of_[member] = static_cast<std::uint32_t>(b);
+    for (const std::uint32_t member : buckets_[b].members) {
+      bucket_of_[member] = static_cast<std::uint32_t>(b);
+      copies_back_[b].push_back(copies[member]);
+    }
   }
 }
 
@@ -120,7 +145,7 @@ void DdpWriter::backward(std::int64_t micro_step, bool synchronise) {
       builder_.allocate(compute_, MemoryCategory::gradients, gradients(block).stored);
     }
     if (synchronise) {
-      reducing_backward(block, micro_step);
+      reducing_backward(block, micro_step == 0 ? gradients(block).first : gradients(block).later);
       continue;
     }
     blocks_.backward(block);
@@ -129,19 +154,17 @@ void DdpWriter::backward(std::int64_t micro_step, bool synchronise) {
   if (synchronise) finalize_backward();
 }
 
-void DdpWriter::reducing_backward(std::size_t block, std::int64_t micro_step) {
-  const KindGradients& of = gradients(block);
+void DdpWriter::reducing_backward(std::size_t block, const ReducingBackward& backward) {
+  const std::span<const Kernel> kernels = backward.kernels;
   blocks_.begin_backward(block);
   std::size_t issued = 0;
-  for (std::size_t i = 0; i < of.arrivals.size(); ++i) {
-    blocks_.backward_kernels(block, issued, of.arrivals[i].after_kernels);
-    issued = of.arrivals[i].after_kernels;
-    if (micro_step > 0) builder_.kernel(compute_, of.accumulate[i], "accumulate");
-    builder_.kernel(compute_, of.into_bucket[i], "gradient to bucket");
-    --missing_[bucket_of_[arrived_++]];
+  for (const std::size_t arrived : backward.arrived) {
+    if (--missing_[bucket_of_[arrived_++]] > 0) continue;
+    blocks_.backward_kernels(block, kernels.subspan(issued, arrived - issued));
+    issued = arrived;
     launch_full_buckets();
   }
-  blocks_.backward_kernels(block, issued, input_.workload.block(block).backward.size());
+  blocks_.backward_kernels(block, kernels.subspan(issued));
   blocks_.end_backward(block);
 }
 
@@ -161,10 +184,7 @@ void DdpWriter::finalize_backward() {
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     builder_.unit(static_cast<std::uint32_t>(b));
     builder_.wait(compute_, reduced_[b]);
-    if (views()) continue;
-    for (const std::uint32_t member : buckets_[b].members) {
-      builder_.kernel(compute_, *copies_back_[member], "bucket to gradient");
-    }
+    if (!views()) builder_.kernels(compute_, copies_back_[b], "bucket to gradient");
   }
 }
 

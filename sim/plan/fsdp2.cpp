@@ -76,6 +76,10 @@ class Fsdp2Writer {
   void reshard(Unit& unit);
   void gather_streams_wait(const Event& event);
   void at(Phase phase, const Unit& unit);
+  /// `kernel` is one of kernels_, which stay where they are: units share it in the program.
+  void shared_kernel(StreamId stream, const Kernel& kernel, std::string_view label) {
+    builder_.kernels(stream, std::span(&kernel, 1), label);
+  }
   const BlockKind& kind(std::size_t block) const { return input_.workload.block(block); }
 
   const StepInput& input_;
@@ -247,7 +251,7 @@ void Fsdp2Writer::keep_gradients(Unit& unit) {
     builder_.release(compute_, MemoryCategory::gradients, sizes.gradients);
   } else if (sizes.accumulated != sizes.gradients) {
     builder_.allocate(compute_, MemoryCategory::gradients, sizes.accumulated);
-    builder_.kernel(compute_, unit.kernels->cast_kept, "accumulate");
+    shared_kernel(compute_, unit.kernels->cast_kept, "accumulate");
     builder_.release(compute_, MemoryCategory::gradients, sizes.gradients);
   }
   unit.kept_gradients = true;
@@ -258,7 +262,7 @@ void Fsdp2Writer::reduce_gradients(Unit& unit) {
   if (last_reduce_scatter_) builder_.wait(compute_, *last_reduce_scatter_);
   at(Phase::backward, unit);
   builder_.allocate(compute_, MemoryCategory::buffers, sizes.reduced);
-  builder_.kernel(compute_, unit.kernels->reduce_copy_in, "reduce-scatter copy-in");
+  shared_kernel(compute_, unit.kernels->reduce_copy_in, "reduce-scatter copy-in");
   builder_.release(compute_, MemoryCategory::gradients, unit.kept_gradients ? sizes.accumulated : sizes.gradients);
   unit.kept_gradients = false;
 
@@ -310,7 +314,7 @@ void Fsdp2Writer::unshard(Unit& unit) {
   if (parallel_.prefetch == 0) gather_streams_wait(builder_.record(compute_));   // nothing ahead of compute
   at(Phase::communication, unit);
   builder_.allocate(copy_in_, MemoryCategory::buffers, sizes.gathered);
-  builder_.kernel(copy_in_, unit.kernels->gather_copy_in, "all-gather copy-in");
+  shared_kernel(copy_in_, unit.kernels->gather_copy_in, "all-gather copy-in");
   builder_.wait(all_gather_, copy_in_);
   if (input_.shard_ranks > 1) {
     builder_.collective(all_gather_, shard_, {CollectiveKind::all_gather, sizes.gathered}, "all-gather");
@@ -327,7 +331,7 @@ void Fsdp2Writer::wait_for_unshard(Unit& unit, Pass pass) {
   builder_.wait(compute_, *unit.gathering);
   at(pass == Pass::forward ? Phase::forward : Phase::backward, unit);
   builder_.allocate(compute_, MemoryCategory::gathered, gathered);
-  builder_.kernel(compute_, unit.kernels->copy_out, "all-gather copy-out");
+  shared_kernel(compute_, unit.kernels->copy_out, "all-gather copy-out");
   const Event copied = builder_.record(compute_);
   builder_.release(compute_, MemoryCategory::buffers, gathered);
   if (pass == Pass::forward) last_copy_out_ = copied;

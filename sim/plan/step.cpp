@@ -116,7 +116,7 @@ void BlockWriter::forward(std::size_t block) {
 void BlockWriter::backward(std::size_t block) {
   if (!kind(block).has_backward) return;
   begin_backward(block);
-  backward_kernels(block, 0, kind(block).backward.size());
+  backward_kernels(block, kind(block).backward);
   end_backward(block);
 }
 
@@ -129,10 +129,9 @@ void BlockWriter::begin_backward(std::size_t block) {
   builder_.allocate(compute_, MemoryCategory::temporary, kind.memory.backward_transient);
 }
 
-void BlockWriter::backward_kernels(std::size_t block, std::size_t from, std::size_t to) {
-  const std::span<const Kernel> all = kind(block).backward;
+void BlockWriter::backward_kernels(std::size_t block, std::span<const Kernel> kernels) {
   at(Phase::backward, block);
-  builder_.kernels(compute_, all.subspan(from, to - from), labels(block).backward);
+  builder_.kernels(compute_, kernels, labels(block).backward);
 }
 
 void BlockWriter::end_backward(std::size_t block) {

@@ -66,9 +66,9 @@ class BlockWriter {
   /// Recomputation and backward, all of it.
   void backward(std::size_t block);
   /// The same in parts, for strategies that do something in between: recomputation and what the backward allocates;
-  /// kernels [from, to) of the backward; what the block gives back.
+  /// kernels of the backward, which stay valid as ProgramBuilder::kernels asks; what the block gives back.
   void begin_backward(std::size_t block);
-  void backward_kernels(std::size_t block, std::size_t from, std::size_t to);
+  void backward_kernels(std::size_t block, std::span<const Kernel> kernels);
   void end_backward(std::size_t block);
 
   /// Number of a decoder layer among the layers; no_unit for the blocks around them.
