@@ -211,7 +211,10 @@ Library::~Library() = default;
 Result<ModelSpec> Library::model(const std::string& name, const SourcePlace& asked_at) {
   const std::optional<std::string> file = impl_->find(models, name, asked_at);
   if (!file) return not_found(impl_->path, models, name, asked_at);
-  return impl_->models.get(*file, [](const SourceText& text) { return read_model(text); });
+  const bool is_json = file->ends_with(".json");
+  return impl_->models.get(*file, [is_json](const SourceText& text) {
+    return is_json ? read_hf_config(text) : read_model(text);
+  });
 }
 
 Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked_at) {

@@ -57,7 +57,7 @@ struct Flag {
   std::string write(const Value& value) const;
 };
 
-/// Text that is not empty. With `empty`, no text at all is the default and is not written.
+/// Text that is not empty. An empty member means "not set" and is left out when written.
 struct Text {
   using Value = std::string;
 

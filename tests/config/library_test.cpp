@@ -86,6 +86,20 @@ TEST_CASE("a topology is a server or a cluster, on its shelf or by path", "[conf
   REQUIRE_FALSE(library.topology("./box.toml", asked_at).has_value());
 }
 
+TEST_CASE("a model may be a Hugging Face config.json", "[config]") {
+  const DataFolder folder;
+  folder.write("tiny/config.json",
+               R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
+                   "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+                   "num_key_value_heads": 2, "vocab_size": 1000, "hidden_act": "silu"})");
+  Library library({{folder.path()}});
+  const Result<ModelSpec> model = library.model(folder.path() + "/tiny/config.json", asked_at);
+  INFO(render(model.diagnostics()));
+  REQUIRE(model.has_value());
+  REQUIRE(model->transformer->hidden == 64);
+  REQUIRE(model->transformer->kv_heads == 2);
+}
+
 TEST_CASE("kinds of links of all folders are known to a server, the first folder's first", "[config]") {
   const auto link_type = [](const std::string& id, const std::string& rate) {
     return "[" + id + "]\nkind = \"pcie\"\nnominal = \"" + rate + "\"\neffective = \"" + rate + "\"\nsource = \"t\"\n";
