@@ -171,7 +171,7 @@ void Checker::check_positions(const TransformerShape& shape) {
 
 void Checker::check_adapters(const TransformerShape& shape) {
   const LoraSettings& lora = scenario_.finetune.lora;
-  const std::vector<std::string> names = linear_names(shape);
+  const std::vector<std::string> names = target_names(shape);
   const std::vector<bool> targeted = targeted_linears(shape, lora.targets);
   const SourcePlace place = scenario_place({"finetune.lora.targets", "finetune.lora", "finetune.method"});
   const bool all = std::find(targeted.begin(), targeted.end(), false) == targeted.end();

@@ -9,6 +9,11 @@
 namespace takt {
 namespace {
 
+std::vector<const char*> targets_of(LinearRole role) {
+  if (role == LinearRole::qkv) return {"q", "k", "v"};
+  return {name_of(role)};
+}
+
 bool is_all_linear(std::vector<std::string> targets) {
   std::vector<std::string> all = LoraSettings{}.targets;
   std::sort(targets.begin(), targets.end());
@@ -72,17 +77,21 @@ std::int64_t linear_weights(const TransformerShape& shape) {
   return count;
 }
 
-std::vector<std::string> linear_names(const TransformerShape& shape) {
+std::vector<std::string> target_names(const TransformerShape& shape) {
   std::vector<std::string> names;
-  for (const Linear& linear : layer_linears(shape)) names.emplace_back(name_of(linear.role));
+  for (const Linear& linear : layer_linears(shape))
+    for (const char* name : targets_of(linear.role)) names.emplace_back(name);
   return names;
 }
 
 std::vector<bool> targeted_linears(const TransformerShape& shape, const std::vector<std::string>& targets) {
   const bool all = is_all_linear(targets);
   std::vector<bool> targeted;
-  for (const std::string& name : linear_names(shape))
-    targeted.push_back(all || std::find(targets.begin(), targets.end(), name) != targets.end());
+  for (const Linear& linear : layer_linears(shape)) {
+    const std::vector<const char*> names = targets_of(linear.role);
+    targeted.push_back(all || std::find_first_of(targets.begin(), targets.end(), names.begin(), names.end()) !=
+                                  targets.end());
+  }
   return targeted;
 }
 

@@ -9,7 +9,7 @@
 
 namespace takt {
 
-/// Where a linear layer stands in a decoder layer; the names are those of LoRA targets.
+/// Where a linear layer stands in a decoder layer.
 enum class LinearRole : std::uint8_t { q, k, v, qkv, o, gate, up, down };
 
 /// A linear layer of a decoder layer: `out` rows by `in` columns.
@@ -22,7 +22,7 @@ struct Linear {
   std::int64_t weights() const { return in * out; }
 };
 
-/// "q", "gate", ...: LoRA targets and parameters.
+/// "q", "gate", ...: names of parameters, and of LoRA targets but for "qkv".
 const char* name_of(LinearRole role);
 
 /// In the order in which the forward pass uses them (which is the order of registration too).
@@ -38,8 +38,8 @@ std::int64_t norm_elements(const TransformerShape& shape, std::int64_t width);
 std::int64_t query_width(const TransformerShape& shape);
 std::int64_t key_width(const TransformerShape& shape);
 
-/// The LoRA targets this shape has, in order.
-std::vector<std::string> linear_names(const TransformerShape& shape);
+/// The LoRA targets this shape has, in order. Where q, k and v are one linear layer, each of the three names it.
+std::vector<std::string> target_names(const TransformerShape& shape);
 
 /// Which of layer_linears(shape) the targets name. All seven names of "all-linear" (LoraSettings) mean every linear
 /// layer of any shape. Unknown names select nothing; build_workload reports them.

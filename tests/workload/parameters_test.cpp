@@ -102,5 +102,7 @@ TEST_CASE("trainable elements of adapters: rank (in + out) a target") {
 TEST_CASE("all-linear means every linear layer a shape has") {
   // GPT-2: qkv 3072, o 1536, up and down 3840 each, one target each; * 16 * 12
   CHECK(lora_parameter_count(gpt_2(), LoraSettings{}) == 2359296);
-  CHECK(linear_names(gpt_2()) == std::vector<std::string>{"qkv", "o", "up", "down"});
+  // q, k and v are one layer there: each of the names is that layer.
+  CHECK(target_names(gpt_2()) == std::vector<std::string>{"q", "k", "v", "o", "up", "down"});
+  CHECK(lora_parameter_count(gpt_2(), {.rank = 16, .targets = {"q", "v"}}) == 12 * 16 * (768 + 2304));
 }

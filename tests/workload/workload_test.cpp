@@ -133,21 +133,17 @@ TEST_CASE("QLoRA multiplies in 16 bits whatever the card could do") {
 
 TEST_CASE("targets that a model does not have are named, all of them") {
   Scenario scenario = scenario_of(Method::lora);
-  scenario.finetune.lora.targets = {"q", "gate", "upp"};
-  scenario.places["finetune.lora"] = at(10, 8, "lora = { rank = 16, targets = [\"q\", \"gate\", \"upp\"] }");
+  scenario.finetune.lora.targets = {"v", "gate", "upp"};
+  scenario.places["finetune.lora"] = at(10, 8, "lora = { rank = 16, targets = [\"v\", \"gate\", \"upp\"] }");
   scenario.batch.sequence_length = 1024;
   const std::string text = failure(model_of("GPT-2", gpt_2()), scenario);
   CHECK(text ==
-        "scenario.toml:10:8: error: GPT-2 has no linear layer \"q\" to adapt\n"
-        "   10 | lora = { rank = 16, targets = [\"q\", \"gate\", \"upp\"] }\n"
-        "      |        ^\n"
-        "hint: it has qkv, o, up, down\n"
         "scenario.toml:10:8: error: GPT-2 has no linear layer \"gate\" to adapt\n"
-        "   10 | lora = { rank = 16, targets = [\"q\", \"gate\", \"upp\"] }\n"
+        "   10 | lora = { rank = 16, targets = [\"v\", \"gate\", \"upp\"] }\n"
         "      |        ^\n"
-        "hint: it has qkv, o, up, down\n"
+        "hint: it has q, k, v, o, up, down\n"
         "scenario.toml:10:8: error: GPT-2 has no linear layer \"upp\" to adapt\n"
-        "   10 | lora = { rank = 16, targets = [\"q\", \"gate\", \"upp\"] }\n"
+        "   10 | lora = { rank = 16, targets = [\"v\", \"gate\", \"upp\"] }\n"
         "      |        ^\n"
         "hint: did you mean \"up\"?\n");
 }
