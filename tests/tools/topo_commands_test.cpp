@@ -66,3 +66,15 @@ TEST_CASE("an SVG is Graphviz' work; without it the message says so", "[tools]")
           "hint: install graphviz, or use --format dot\n");
   }
 }
+
+TEST_CASE("takt validate --links predicts published transfers to 5 % in the median", "[tools]") {
+  const Outcome outcome = takt_command({"validate", "--links"});
+  REQUIRE(outcome.status == ExitStatus::done);
+  REQUIRE(outcome.err.empty());
+  const std::string before = "rows, median error ";
+  const std::size_t at = outcome.out.rfind(before);
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stod(outcome.out.substr(at + before.size())) <= 5.0);
+  CHECK(outcome.out.find("reads: limited by outstanding requests") != std::string::npos);
+  CHECK(takt_command({"validate"}).status == ExitStatus::wrong_usage);
+}

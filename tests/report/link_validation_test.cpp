@@ -1,0 +1,48 @@
+#include "report/link_validation.hpp"
+
+#include "catch.hpp"
+
+using namespace takt;
+
+namespace {
+
+const std::string header = "server,state,group,what,transfers,measured_GBps,not_modelled,source\n";
+
+}  // namespace
+
+TEST_CASE("cases of link measurements are read with their transfers", "[report]") {
+  const Result<std::vector<LinkCase>> cases =
+      read_link_cases({"cases.csv", header + "box,acs,contention,\"a, b\",0>1 host>2,50,,\"a \"\"b\"\"\"\n"});
+  REQUIRE(cases.has_value());
+  REQUIRE(cases->size() == 1);
+  const LinkCase& row = cases->front();
+  CHECK(row.state == PeerState::acs);
+  CHECK(row.what == "a, b");
+  CHECK(row.source == "a \"b\"");
+  REQUIRE(row.transfers.size() == 2);
+  CHECK(row.transfers[1].from == Transfer::host);
+  CHECK(row.transfers[1].to == 2);
+  CHECK(row.measured == Bandwidth(50e9));
+}
+
+TEST_CASE("rows that cannot be read are refused with their line", "[report]") {
+  CHECK(render(read_link_cases({"c.csv", header + "box,on,g,w,0>0,50,,s\n"}).diagnostics()) ==
+        "c.csv:2:1: error: state, transfers or measured_GBps cannot be read\n"
+        "    2 | box,on,g,w,0>0,50,,s\n"
+        "      | ^\n");
+  CHECK(read_link_cases({"c.csv", header + "box,on\n"}).diagnostics().front().message == "2 cells, not 8");
+  CHECK_FALSE(read_link_cases({"c.csv", "server\n"}).has_value());
+}
+
+TEST_CASE("the median counts what is modelled", "[report]") {
+  LinkCase row;
+  row.group = "contention";
+  row.measured = Bandwidth(100e9);
+  LinkCase reads = row;
+  reads.not_modelled = "reads";
+  // Errors +2 %, -4 %, +10 %: the median of their sizes is 4 %.
+  const std::vector<LinkOutcome> outcomes = {
+      {row, Bandwidth(102e9)}, {row, Bandwidth(96e9)}, {row, Bandwidth(110e9)}, {reads, Bandwidth(900e9)}};
+  CHECK(median_link_error(outcomes) == Approx(0.04));
+  CHECK(link_validation_table(outcomes).find("3 rows, median error 4.0 %; 1 rows not modelled\n") != std::string::npos);
+}

@@ -1,0 +1,81 @@
+// takt validate: what was measured against what Takt predicts.
+#include "commands.hpp"
+#include "config/library.hpp"
+#include "report/link_validation.hpp"
+
+#include <ostream>
+
+namespace takt {
+namespace {
+
+/// The server in the state of a measurement. CUDA copies directly whatever the path is, so peer-to-peer that is on
+/// reaches across sockets, and a driver that was patched for it makes every card a peer.
+Result<Topology> topology_of(const LinkCase& row, const std::string& folder, Library& library) {
+  SourcePlace asked_at;
+  asked_at.file = "command line";
+  Result<ServerSpec> server = library.server(folder + "/" + row.server + ".toml", asked_at);
+  if (!server) return server.diagnostics();
+  server->peer_to_peer.enabled = row.state != PeerState::off;
+  server->peer_to_peer.level = "SYS";
+  server->peer_to_peer.acs = row.state == PeerState::acs;
+  server->places["peer_to_peer.level"] = asked_at;
+  std::map<std::string, CardSpec> cards;
+  for (const DeviceSpec& device : server->devices) {
+    if (device.kind != DeviceKind::card || cards.count(device.card) > 0) continue;
+    const Result<CardSpec> card = library.card(device.card, device.place);
+    if (!card) return card.diagnostics();
+    cards.emplace(device.card, *card).first->second.pcie_peer_to_peer = true;
+  }
+  return build_topology(*server, cards, LinkBasis::measured);
+}
+
+Result<std::vector<LinkOutcome>> outcomes_of(const std::string& folder, Library& library) {
+  const Result<SourceText> text = read_text_file(folder + "/cases.csv");
+  if (!text) return text.diagnostics();
+  const Result<std::vector<LinkCase>> cases = read_link_cases(*text);
+  if (!cases) return cases.diagnostics();
+  std::map<std::pair<std::string, PeerState>, Topology> topologies;
+  std::vector<LinkOutcome> outcomes;
+  for (const LinkCase& row : *cases) {
+    auto found = topologies.find({row.server, row.state});
+    if (found == topologies.end()) {
+      Result<Topology> topology = topology_of(row, folder, library);
+      if (!topology) return topology.diagnostics();
+      found = topologies.emplace(std::pair(row.server, row.state), *std::move(topology)).first;
+    }
+    LinkOutcome outcome{row, {}};
+    for (const Bandwidth rate : copy_rates(found->second, row.transfers)) outcome.predicted += rate;
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
+  if (!options.has("links") || !options.arguments.empty()) {
+    environment.err << render(usage_error("validate what?", "takt validate --links"));
+    return ExitStatus::wrong_usage;
+  }
+  Library library(search_path(environment.takt_path));
+  const SearchPath path = search_path(environment.takt_path);
+  const Result<std::vector<LinkOutcome>> outcomes = outcomes_of(path.folders.back() + "/validation/links", library);
+  environment.err << render(outcomes.diagnostics());
+  if (!outcomes) return ExitStatus::invalid;
+  environment.out << link_validation_table(*outcomes);
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {
+      "validate",
+      "",
+      "what was measured against what Takt predicts",
+      "Predicts published measurements and prints the errors. --links: copies and posted writes between cards, alone "
+      "and several at once, on machines of validation/links; reads and collapses are listed as not modelled.",
+      {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}}},
+      "takt validate --links",
+      validate};
+}
+
+}  // namespace takt
