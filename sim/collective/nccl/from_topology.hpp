@@ -11,8 +11,8 @@
 namespace takt {
 
 /// The servers of `members` (card vertices in rank order; at least one), by their lowest rank, each with those of its
-/// cards that take part. Speeds are NCCL's own for the generation and lanes of each PCIe link, never those of the file: NCCL
-/// does not measure (N1).
+/// cards that take part. Speeds are NCCL's own for the generation and lanes of each PCIe link, never those of the file:
+/// NCCL does not measure (N1).
 std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology);
 
 /// `settings` with what the server's file says of peer-to-peer: whether it is on, and its level if the file states one.

@@ -1,7 +1,7 @@
 // A channel's CTA runs its steps one after another: an all-gather over n ranks has n steps for n - 1 hops (the last
-// only copies), an all-reduce 2n - 1 for 2(n - 1). So a CTA that moves r GB/s carries V (h + 1) bytes in the time in which
-// its link carries V h. This is what makes two cards on PCIe slower a byte than eight, and an all-gather slower than an
-// all-reduce. With V = S/n, h hops, c CTAs, B the share of an edge:
+// only copies), an all-reduce 2n - 1 for 2(n - 1). So a CTA that moves r GB/s carries V (h + 1) bytes in the time in
+// which its link carries V h. This is what makes two cards on PCIe slower a byte than eight, and an all-gather slower
+// than an all-reduce. With V = S/n, h hops, c CTAs, B the share of an edge:
 //
 //   ring, LL      h a_LL            + V max((h + 2.8) / (c r_LL),    2 h / B)
 //   ring, LL128   h a_128           + V max((h + 2.8) / (c r_128),   128/120 h / B)

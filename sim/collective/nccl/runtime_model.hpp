@@ -24,9 +24,9 @@ struct RuntimeQuery {
   std::int64_t nodes = 1;
   RingHops hops;
   /// GB/s that an edge of the ring gets, all channels together: the max-min share on its links, each of which counts
-  /// its usable rate. For a tree: what an edge gets while the ways up and down run together (through NVSwitches an inner
-  /// card sends both over the same links and each gets half; over a PCIe crossing they go opposite ways). For NVLS:
-  /// all NVLinks of a card.
+  /// its usable rate. For a tree: what an edge gets while the ways up and down run together (through NVSwitches an
+  /// inner card sends both over the same links and each gets half; over a PCIe crossing they go opposite ways). For
+  /// NVLS: all NVLinks of a card.
   double edge_rate = 0.0;
   double node_network_rate = 0.0;  ///< GB/s, usable rate of all NICs of a node; 0 on one node
   std::int64_t compute_capability = 90;
