@@ -73,7 +73,8 @@ class TopologyBuilder {
   }
 
   /// Returns the server's NICs with the speeds that the server file states.
-  std::vector<NetworkPort> stamp_server(const ResolvedServer& resolved, std::int32_t server, const std::string& prefix) {
+  std::vector<NetworkPort> stamp_server(const ResolvedServer& resolved, std::int32_t server,
+                                        const std::string& prefix) {
     std::vector<VertexId> vertices;
     std::vector<NetworkPort> ports;
     for (Device device : devices_of(server_)) {

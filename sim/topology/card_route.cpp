@@ -46,8 +46,8 @@ std::optional<VertexId> root_of(const Topology::Parts& parts, VertexId card) {
   std::optional<VertexId> root;
   std::size_t fewest = 0;
   for (Vertex vertex = 0; vertex < boost::num_vertices(graph); ++vertex) {
-    const bool candidate = graph[vertex].kind == DeviceKind::socket && graph[vertex].socket == graph[index(card)].socket;
-    if (!candidate) continue;
+    const bool is_near = graph[vertex].socket == graph[index(card)].socket;
+    if (graph[vertex].kind != DeviceKind::socket || !is_near) continue;
     const std::optional<Route> route = inside_server(parts, card, id_at<VertexId>(vertex));
     if (!route || (root && route->links.size() >= fewest)) continue;
     root = id_at<VertexId>(vertex);

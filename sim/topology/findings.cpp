@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.hpp"
@@ -50,7 +51,8 @@ class Findings {
   void narrow_cards() {
     for (const CardInstance& card : cards_) {
       const CardSpec& spec = topology_.card_spec(card);
-      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(index(card.vertex), GraphOf::topology(topology_)))) {
+      const Graph& graph = GraphOf::topology(topology_);
+      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(index(card.vertex), graph))) {
         const Link& link = GraphOf::topology(topology_)[edge];
         if (link.kind != LinkKind::pcie) continue;
         if (link.lanes >= spec.pcie_lanes && link.generation >= spec.pcie_generation) continue;
@@ -102,30 +104,31 @@ class Findings {
     }
   }
 
-  /// A ring over all cards must cross every cut at least once in each direction.
+  /// The narrowest link between two cards.
+  LinkId bottleneck(const Route& route) const {
+    return *std::min_element(route.links.begin(), route.links.end(), [&](LinkId a, LinkId b) {
+      return topology_.link(a).capacity < topology_.link(b).capacity;
+    });
+  }
+
+  /// A ring over all cards crosses between sockets somewhere, at best over the pair with the widest way.
   void ring_crosses_sockets() {
-    std::set<std::int32_t> sockets;
-    for (const CardInstance& card : cards_) sockets.insert(device(card.vertex).socket);
-    if (sockets.size() < 2 || one_switched_domain()) return;
-    std::string slowest;
-    Bandwidth least{};
+    if (one_switched_domain()) return;
+    std::optional<LinkId> best;
     for (const CardInstance& from : cards_) {
       for (const CardInstance& to : cards_) {
         if (device(from.vertex).socket == device(to.vertex).socket) continue;
         const CardRoute& route = topology_.card_route(from.vertex, to.vertex);
         if (route.type == PathType::nvlink) return;
-        for (const LinkId id : route.route.links) {
-          const Link& link = topology_.link(id);
-          if (!slowest.empty() && link.capacity >= least) continue;
-          least = link.capacity;
-          slowest = topology_.resources()[index(link.resource)].name;
-        }
+        const LinkId narrowest = bottleneck(route.route);
+        if (!best || topology_.link(narrowest).capacity > topology_.link(*best).capacity) best = narrowest;
       }
     }
-    if (slowest.empty()) return;
+    if (!best) return;
+    const Link& link = topology_.link(*best);
     remark(Severity::note, whole_file_,
            fmt::format("a ring over all {} cards must cross sockets: at most {:.1f} GB/s a card ({})", cards_.size(),
-                       least.count() / 1e9, slowest),
+                       link.capacity.count() / 1e9, topology_.resources()[index(link.resource)].name),
            "groups within a socket or bridge avoid it");
   }
 

@@ -2,8 +2,8 @@
 // - Rail-optimised: NIC i of every server goes to rail switch i. Cards of equal number meet on their rail; other pairs
 //   cross the spine.
 // - Fat tree: a leaf takes all NICs of as many servers as its ports allow.
-// A leaf's links to the spine are one link of capacity (NICs below x NIC speed) / oversubscription, and the spine is one
-// switch: hash collisions between flows, which real fabrics have, are not modelled.
+// A leaf's links to the spine are one link of capacity (NICs below x NIC speed) / oversubscription, and the spine is
+// one switch: hash collisions between flows, which real fabrics have, are not modelled.
 #include "topology/network.hpp"
 
 #include <algorithm>

@@ -54,7 +54,8 @@ TEST_CASE("a message under one leaf takes 2 us through NICs and switch", "[topol
 TEST_CASE("inside a server of a cluster nothing changes", "[topology]") {
   const Topology topology = built(cluster_of(3), with_nics());
   REQUIRE(stops(topology, between(topology, "server2/gpu0", "server2/gpu4").route) ==
-          "server2/gpu0 server2/sw0 server2/cpu0 server2/cpu1 server2/cpu1-memory server2/cpu1 server2/sw2 server2/gpu4");
+          "server2/gpu0 server2/sw0 server2/cpu0 server2/cpu1 server2/cpu1-memory server2/cpu1 server2/sw2 "
+          "server2/gpu4");
   REQUIRE(topology.cards()[19].server == 2);
   REQUIRE(topology.device(topology.cards()[23].vertex).socket == 5);
 }

@@ -38,7 +38,7 @@ std::string layout_of(const ServerSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("every card file reads, says where its factors come from, and there are the 21 cards of the field", "[data]") {
+TEST_CASE("the 21 card files of the field read and say where their factors come from", "[data]") {
   REQUIRE(data::cards().size() == 21);
   for (const auto& [id, card] : data::cards()) {
     INFO(id);
