@@ -100,7 +100,8 @@ class Fsdp2Writer {
 };
 
 UnitKernels unit_kernels(const KernelPricer& pricer, const UnitSizes& sizes) {
-  return {copy_kernel(pricer, "all-gather copy-in", sizes.gathered_shard, sizes.gathered_shard),
+  const Bytes shard = sizes.gathered_shard;
+  return {copy_kernel(pricer, "all-gather copy-in", sizes.cast_read + shard, sizes.cast_written + shard),
           copy_kernel(pricer, "all-gather copy-out", sizes.gathered, sizes.gathered),
           copy_kernel(pricer, "reduce-scatter copy-in", sizes.gradients, sizes.reduced),
           copy_kernel(pricer, "cast kept gradients", sizes.gradients, sizes.accumulated)};

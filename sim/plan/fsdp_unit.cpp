@@ -8,6 +8,8 @@ namespace takt {
 UnitSizes& UnitSizes::operator+=(const UnitSizes& other) {
   gathered += other.gathered;
   gathered_shard += other.gathered_shard;
+  cast_read += other.cast_read;
+  cast_written += other.cast_written;
   reduced += other.reduced;
   reduced_shard += other.reduced_shard;
   gradients += other.gradients;
@@ -27,6 +29,10 @@ UnitSizes unit_sizes(const Workload& workload, const BlockKind& kind, std::int64
     if (!parameter.trainable) {
       sizes.weight_shard += stored_size(shard, parameter.bytes);
       continue;
+    }
+    if (parameter.bytes != workload.stored_bytes_trainable) {
+      sizes.cast_read += stored_size(shard, workload.stored_bytes_trainable);
+      sizes.cast_written += stored_size(shard, parameter.bytes);
     }
     sizes.reduced_shard += stored_size(shard, workload.reduce_bytes);
     sizes.gradients += stored_size(parameter.elements(), parameter.gradient_bytes);

@@ -19,6 +19,7 @@ constexpr std::int64_t padded_shard_elements(const Parameter& parameter, std::in
 struct UnitSizes {
   Bytes gathered{};                        ///< all-gather output: shards of all ranks
   Bytes gathered_shard{};                  ///< one rank's part of it
+  Bytes cast_read{}, cast_written{};       ///< master shards made gathered ones before each all-gather (S5)
   Bytes reduced{};                         ///< reduce-scatter input; 0 if nothing trains
   Bytes reduced_shard{};                   ///< its output
   Bytes gradients{};                       ///< what backward produces, in the parameters' format

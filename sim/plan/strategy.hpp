@@ -25,8 +25,8 @@ struct BuiltPlan {
 /// Cards of `topology` that take part, in rank order. Error: a card that does not exist or is named twice.
 Result<std::vector<CardInstance>> choose_cards(const Scenario& scenario, const Topology& topology);
 
-/// Errors: a strategy for one card on several, a hybrid group that does not divide the ranks, cards of different kinds, a
-/// strategy that is not built yet.
+/// Errors: a strategy for one card on several, a hybrid group that does not divide the ranks, cards of different kinds,
+/// a strategy that is not built yet.
 Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload, const Topology& topology,
                              const std::vector<CardInstance>& cards, const KernelPricer& pricer);
 

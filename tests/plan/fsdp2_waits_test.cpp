@@ -113,6 +113,20 @@ TEST_CASE("frozen parameters are gathered but not reduced (S16)", "[plan]") {
   REQUIRE(find(w.program(), "embedding backward").empty());
 }
 
+TEST_CASE("a copy-in copies the shard, after a cast where masters have another format (S5)", "[plan]") {
+  // Layers of 16 x 16 elements among 2 ranks: 128 elements, gathered as 2 bytes each. Masters of 4 bytes: read, written
+  // as 2; read, written as 2.
+  const auto copy_in = [](const Workload& workload) {
+    const Written w(workload);
+    const auto& segment = std::get<Segment>(w.op(w.at("all-gather copy-in", 0)).work);
+    return segment.memory_bytes;
+  };
+  Workload workload = toy::layers_only(1);
+  REQUIRE(copy_in(workload) == 128 * (4 + 2 + 2 + 2));
+  workload.stored_bytes_trainable = 2.0;
+  REQUIRE(copy_in(workload) == 128 * (2 + 2));
+}
+
 TEST_CASE("one rank communicates nothing and still copies (S20)", "[plan]") {
   const Written w(toy::transformer(2), {}, 1, 1);
   REQUIRE(w.program().comms.empty());

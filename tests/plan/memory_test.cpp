@@ -133,8 +133,8 @@ TEST_CASE("FSDP2 keeps the whole model unsharded without reshard after forward (
 }
 
 TEST_CASE("FSDP2 backward: unit, buffer ahead, gradients, reduce-scatter input and shards (M2)", "[plan]") {
-  // Layers of 256 elements: gathered 512 bytes, gradients 512, reduce-scatter input 512, sharded gradient 4 x 128 = 512.
-  // Copies take about 1 us against 20 ms of backward. Sharded gradients pile up, so the fullest moment is late.
+  // Layers of 256 elements: gathered 512 bytes, gradients 512, reduce-scatter input 512, sharded gradient 4 x 128, 512
+  // too. Copies take about 1 us against 20 ms of backward. Sharded gradients pile up, so the fullest moment is late.
   const Workload workload = toy::layers_only(6);
   const KernelPricer pricer = toy::pricer();
   const Scenario scenario;
