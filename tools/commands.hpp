@@ -14,6 +14,7 @@ Command topo_show_command();
 Command topo_check_command();
 Command topo_import_command();
 Command topo_export_command();
+Command topo_measure_compare_command();
 Command validate_command();
 Command completion_command();
 

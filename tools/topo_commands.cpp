@@ -1,8 +1,10 @@
 // takt topo show, takt topo check.
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "config/library.hpp"
 #include "named_topology.hpp"
 #include "report/report.hpp"
+#include "report/topology_route.hpp"
 
 #include <ostream>
 
@@ -42,8 +44,53 @@ std::string findings(const Topology& topology) {
   return found.empty() ? topology.id() + ": nothing to remark\n" : render(found);
 }
 
+std::string overview(const Topology& topology) {
+  const std::string bisection = bisection_line(topology);
+  return topology_table(topology) + (bisection.empty() ? "" : "\n" + bisection);
+}
+
+/// The device of this name; without it an error that names a near one.
+Result<VertexId> device_named(const std::string& name, const Topology& topology) {
+  if (const std::optional<VertexId> vertex = topology.find(name)) return *vertex;
+  std::vector<std::string> names;
+  for (std::size_t v = 0; v < topology.device_count(); ++v) names.push_back(topology.device(id_at<VertexId>(v)).name);
+  const std::optional<std::string> near = did_you_mean(name, names);
+  return usage_error("there is no device '" + name + "' in " + topology.id(),
+                     near ? "did you mean '" + *near + "'?" : "");
+}
+
+ExitStatus show_route(const ParsedOptions& options, const Environment& environment) {
+  const std::optional<std::string> from = options.value("from");
+  const std::optional<std::string> to = options.value("to");
+  if (!from || !to || options.arguments.size() != 1) {
+    environment.err << render(usage_error("a route needs one topology, --from and --to"));
+    return ExitStatus::wrong_usage;
+  }
+  SourcePlace asked_at;
+  asked_at.file = "command line";
+  const LinkBasis basis = options.value("links") == "nominal" ? LinkBasis::nominal : LinkBasis::measured;
+  Library library(search_path(environment.takt_path));
+  const Result<Topology> topology = named_topology(options.arguments.front(), asked_at, basis, library);
+  environment.err << render(topology.diagnostics());
+  if (!topology) return ExitStatus::invalid;
+  const Result<VertexId> source = device_named(*from, *topology);
+  const Result<VertexId> target = device_named(*to, *topology);
+  environment.err << render(source.diagnostics()) << render(target.diagnostics());
+  if (!source || !target) return ExitStatus::invalid;
+  environment.out << route_table(*topology, *source, *target);
+  return ExitStatus::done;
+}
+
 ExitStatus show(const ParsedOptions& options, const Environment& environment) {
-  return for_each_topology(options, environment, topology_table);
+  if (options.has("from") || options.has("to")) return show_route(options, environment);
+  return for_each_topology(options, environment, overview);
+}
+
+std::vector<Option> show_options() {
+  std::vector<Option> options = topology_options();
+  options.push_back({"from", "DEVICE", "with --to: the route between two devices, its links and bottleneck", {}});
+  options.push_back({"to", "DEVICE", "the other end of the route", {}});
+  return options;
 }
 
 ExitStatus check(const ParsedOptions& options, const Environment& environment) {
@@ -57,8 +104,8 @@ Command topo_show_command() {
           "TOPOLOGY...",
           "devices, path types and bandwidths of a machine",
           "Shows the devices of a server or cluster, how its cards reach each other, nominal and effective bandwidths, "
-          "and what its file assumes.",
-          topology_options(),
+          "what its narrowest split can exchange, and what its file assumes. With --from and --to, one route.",
+          show_options(),
           "takt topo show 8x-h200-nvl-two-4-way-bridges",
           show};
 }

@@ -1,6 +1,7 @@
 // takt validate: what was measured against what Takt predicts.
 #include "commands.hpp"
 #include "config/library.hpp"
+#include "measured_state.hpp"
 #include "report/link_validation.hpp"
 
 #include <ostream>
@@ -8,25 +9,12 @@
 namespace takt {
 namespace {
 
-/// The server in the state of a measurement. CUDA copies directly whatever the path is, so peer-to-peer that is on
-/// reaches across sockets, and a driver that was patched for it makes every card a peer.
 Result<Topology> topology_of(const LinkCase& row, const std::string& folder, Library& library) {
   SourcePlace asked_at;
   asked_at.file = "command line";
-  Result<ServerSpec> server = library.server(folder + "/" + row.server + ".toml", asked_at);
+  const Result<ServerSpec> server = library.server(folder + "/" + row.server + ".toml", asked_at);
   if (!server) return server.diagnostics();
-  server->peer_to_peer.enabled = row.state != PeerState::off;
-  server->peer_to_peer.level = "SYS";
-  server->peer_to_peer.acs = row.state == PeerState::acs;
-  server->places["peer_to_peer.level"] = asked_at;
-  std::map<std::string, CardSpec> cards;
-  for (const DeviceSpec& device : server->devices) {
-    if (device.kind != DeviceKind::card || cards.count(device.card) > 0) continue;
-    const Result<CardSpec> card = library.card(device.card, device.place);
-    if (!card) return card.diagnostics();
-    cards.emplace(device.card, *card).first->second.pcie_peer_to_peer = true;
-  }
-  return build_topology(*server, cards, LinkBasis::measured);
+  return topology_in_state(*server, row.state, library);
 }
 
 Result<std::vector<LinkOutcome>> outcomes_of(const std::string& folder, Library& library) {

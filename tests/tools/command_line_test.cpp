@@ -57,7 +57,7 @@ TEST_CASE("wrong usage is status 2, with a hint", "[tools]") {
   const std::vector<Case> cases = {
       {{"rnu"}, "error: unknown command 'rnu'\nhint: did you mean 'takt run'?\n"},
       {{"frobnicate"}, "error: unknown command 'frobnicate'\nhint: see takt --help\n"},
-      {{"topo"}, "error: 'takt topo' needs one of: show, check, import, export\n"},
+      {{"topo"}, "error: 'takt topo' needs one of: show, check, import, export, measure-compare\n"},
       {{"topo", "shwo"}, "error: unknown command 'topo shwo'\nhint: did you mean 'takt topo show'?\n"},
       {{"run", "--formt", "json"}, "error: unknown option --formt\nhint: did you mean --format?\n"},
       {{"run", "x.toml", "--form", "json"}, "error: unknown option --form\nhint: did you mean --format?\n"},

@@ -78,3 +78,37 @@ TEST_CASE("takt validate --links predicts published transfers to 5 % in the medi
   CHECK(outcome.out.find("reads: limited by outstanding requests") != std::string::npos);
   CHECK(takt_command({"validate"}).status == ExitStatus::wrong_usage);
 }
+
+TEST_CASE("takt topo measure-compare holds a log against a server file, cell by cell", "[tools]") {
+  const std::string log = std::string(TAKT_SOURCE_DIR) + "/tests/tools/logs/gen4-2-direct.log";
+  const std::string server = std::string(TAKT_SOURCE_DIR) + "/validation/links/gen4-2-direct.toml";
+  const Outcome outcome = takt_command({"topo", "measure-compare", log, "--topology", server});
+  REQUIRE(outcome.status == ExitStatus::done);
+  CHECK(outcome.out.find("one direction, peer-to-peer on: measured/predicted, GB/s\n"
+                         "  from/to          0          1\n"
+                         "  -----------------------------\n"
+                         "        0          -  26.3/26.3\n"
+                         "        1  26.3/26.3          -\n"
+                         "  median error 0.1 %\n") != std::string::npos);
+  CHECK(outcome.out.find("0 -> 1: measured 22.2, predicted 26.3 by gpu0 -> cpu0 (pcie4-x16)") != std::string::npos);
+  CHECK(takt_command({"topo", "measure-compare", log}).status == ExitStatus::wrong_usage);
+  const Outcome other = takt_command({"topo", "measure-compare", log, "--topology", "4x-h200-nvl-4-way-bridge"});
+  CHECK(other.status == ExitStatus::invalid);
+  CHECK(other.err.find("the log has 2 devices, 4x-h200-nvl-4-way-bridge has 4 cards") != std::string::npos);
+}
+
+TEST_CASE("takt topo show tells one route, and the narrowest split of the whole", "[tools]") {
+  const std::string server = "8x-h200-nvl-two-4-way-bridges";
+  CHECK(takt_command({"topo", "show", server}).out.find("bisection: 40.0 GB/s a direction, gpu0 gpu1 gpu2 gpu3 | ") !=
+        std::string::npos);
+  CHECK(takt_command({"topo", "show", server, "--from", "gpu0", "--to", "gpu3"}).out ==
+        "gpu0 -> gpu3: NV6, directly\n"
+        "  link          type             nominal  measured  latency\n"
+        "  ---------------------------------------------------------\n"
+        "  gpu0 -> gpu3  nvlink4-bridge  150 GB/s  133 GB/s   500 ns\n"
+        "  bottleneck: gpu0 -> gpu3, 133 GB/s; latency 500 ns\n");
+  CHECK(takt_command({"topo", "show", server, "--from", "gpu0"}).status == ExitStatus::wrong_usage);
+  const Outcome unknown = takt_command({"topo", "show", server, "--from", "gpu0", "--to", "gpu33"});
+  CHECK(unknown.status == ExitStatus::invalid);
+  CHECK(unknown.err.find("there is no device 'gpu33'") != std::string::npos);
+}
