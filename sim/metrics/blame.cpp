@@ -70,7 +70,7 @@ std::string name_of(const Charge& charge, const Op& op, const ResourceTable& res
     case Cause::resource:
       return resources[index(charge.resource)].name;
     case Cause::own_speed:
-      if (is_collective) return "NCCL's CTA limit";
+      if (is_collective) return "NCCL's own limit";
       return std::holds_alternative<Copy>(op.work) ? "copies at their limit" : "compute";
     case Cause::sms:
       return "SMs taken by others";

@@ -10,7 +10,9 @@
 
 #include "metrics/intervals.hpp"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -62,17 +64,35 @@ BusyTimes busy_times(const Program& program, const std::vector<OpRecord>& record
   return busy;
 }
 
-/// Bytes that the rank's collectives move, each way.
-Bytes moved_by_collectives(const Plan& plan, RankId rank) {
-  const RankBinding& binding = plan.ranks[index(rank)];
+/// What the rank's collectives move each way, and which of them took most time.
+struct CollectiveSums {
   Bytes moved{};
-  for (const Op& op : plan.programs[index(binding.role)].ops) {
-    const auto* call = std::get_if<Collective>(&op.work);
+  std::string longest;
+};
+
+CollectiveSums sum_collectives(const Plan& plan, const Timeline& timeline, RankId rank) {
+  const RankBinding& binding = plan.ranks[index(rank)];
+  const Program& program = plan.programs[index(binding.role)];
+  CollectiveSums sums;
+  std::map<CollectiveId, Duration> times;
+  std::map<CollectiveId, CollectiveKind> kinds;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const auto* call = std::get_if<Collective>(&program.ops[i].work);
     if (call == nullptr) continue;
     const Communicator& communicator = plan.communicators[index(binding.communicators[index(call->comm)])];
-    moved += plan.collectives[index(communicator.lowered[call->call])].moved_per_rank;
+    const CollectiveId id = communicator.lowered[call->call];
+    const OpRecord& record = timeline.ops[index(rank)][i];
+    sums.moved += plan.collectives[index(id)].moved_per_rank;
+    times[id] += record.end - record.start;
+    kinds[id] = program.comms[index(call->comm)].calls[call->call].kind;
   }
-  return moved;
+  const auto longest =
+      std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (longest != times.end()) {
+    sums.longest = std::string(kind_names[kind_of(kinds[longest->first])]) + ": " +
+                   plan.collectives[index(longest->first)].explanation;
+  }
+  return sums;
 }
 
 }  // namespace
@@ -118,8 +138,10 @@ RankTime rank_time(const Plan& plan, const Timeline& timeline, RankId rank) {
   communication.hidden = (collectives & all_kernels).length();
   communication.overlap_ratio =
       communication.busy > Duration{} ? to_seconds(communication.hidden) / to_seconds(communication.busy) : 1.0;
-  communication.sent_per_card = moved_by_collectives(plan, rank);
-  communication.received_per_card = communication.sent_per_card;
+  const CollectiveSums sums = sum_collectives(plan, timeline, rank);
+  communication.sent_per_card = sums.moved;
+  communication.received_per_card = sums.moved;
+  communication.longest = sums.longest;
   return time;
 }
 

@@ -32,6 +32,8 @@ struct CommunicationMetrics {
   Bytes received_per_card{};
   Bytes sent_per_card{};
   std::map<std::string, Duration> exposed_by_kind;  ///< "all-gather", "reduce-scatter", "all-reduce", "copy"
+  /// The collective that took most time in all and what limits it: "all-gather: ring over 8 cards, 2 CTAs; ...".
+  std::string longest;
 };
 
 struct LinkMetrics {

@@ -162,6 +162,7 @@ class Comparison {
         why += fmt::format(
             " Communication takes {}, of which {} hides behind compute; it is exposed for {} of the step.",
             format_time(metrics.communication.busy), format_time(metrics.communication.hidden), format_share(exposed));
+        why += " Most of it: " + metrics.communication.longest + ".";
       }
       text += wrap(why, screen_width);
     }

@@ -22,7 +22,8 @@ Json::Object communication(const CommunicationMetrics& metrics) {
           {"overlap_ratio", metrics.overlap_ratio},
           {"received_bytes_per_card", metrics.received_per_card.count()},
           {"sent_bytes_per_card", metrics.sent_per_card.count()},
-          {"exposed_by_kind_s", exposed}};
+          {"exposed_by_kind_s", exposed},
+          {"longest", metrics.longest}};
 }
 
 Json::Object link(const LinkMetrics& link) {

@@ -75,7 +75,8 @@ std::string communication_line(const CommunicationMetrics& communication) {
   if (communication.busy == Duration{}) return "";
   return fmt::format("  communication: {} busy, {} of it hidden (overlap {}); {} received a card\n",
                      format_time(communication.busy), format_time(communication.hidden),
-                     format_share(communication.overlap_ratio), format_size(communication.received_per_card));
+                     format_share(communication.overlap_ratio), format_size(communication.received_per_card)) +
+         wrap("most of it " + communication.longest, screen_width, 2 * indent);
 }
 
 std::string link_table(const StepMetrics& metrics) {

@@ -23,7 +23,7 @@ TEST_CASE("blame walks back through the last member and adds up", "[metrics]") {
                                                              {"gpu0 -> gpu1", us(8)},
                                                              {"latency of collectives", us(2)},
                                                              {"SMs taken by others", us(5)},
-                                                             {"NCCL's CTA limit", us(10)},
+                                                             {"NCCL's own limit", us(10)},
                                                              {"host", us(2)}});
   REQUIRE(entries.front().resource == "compute");
   double shares = 0.0;
@@ -39,7 +39,7 @@ TEST_CASE("a gap before an op that the CPU issued late is the host's", "[metrics
   // 2 of rank 1's CPU + 8 from 22 to 30
   REQUIRE(times.at("host") == us(10));
   // gather0 10 + gather1 10
-  REQUIRE(times.at("NCCL's CTA limit") == us(20));
+  REQUIRE(times.at("NCCL's own limit") == us(20));
 }
 
 TEST_CASE("members with other programs are followed by the number of the call", "[metrics]") {

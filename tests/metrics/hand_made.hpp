@@ -85,6 +85,7 @@ inline Plan plan() {
   plan.communicators = {{"shard", CommSlot(0), {RankId(0), RankId(1)}, {CollectiveId(0), CollectiveId(1)}}};
   LoweredCollective gathering, scattering;
   gathering.moved_per_rank = Bytes(500);
+  gathering.explanation = "ring over 2 cards";
   scattering.moved_per_rank = Bytes(400);
   plan.collectives = {gathering, scattering};
   return plan;

@@ -26,6 +26,8 @@ TEST_CASE("overlap ratio is hidden over busy communication time", "[metrics]") {
   REQUIRE(communication.overlap_ratio == Approx(1.0 / 3.0));
   REQUIRE(communication.exposed_by_kind ==
           std::map<std::string, Duration>{{"all-gather", us(10)}, {"reduce-scatter", us(10)}});
+  // all-gathers 20, reduce-scatter 10
+  REQUIRE(communication.longest == "all-gather: ring over 2 cards");
   // two all-gathers of 500 B, a reduce-scatter of 400 B
   REQUIRE(communication.received_per_card == Bytes(1400));
 }
