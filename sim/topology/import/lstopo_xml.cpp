@@ -139,6 +139,13 @@ class LstopoReader {
     read_stray_bridges(machine, packages);
   }
 
+  /// A NUMA node's memory; 0 where the file states none or nonsense.
+  static Bytes memory_of(const XmlElement& node) {
+    const std::int64_t bytes = integer(node.attribute("local_memory").value_or(""));
+    constexpr std::int64_t petabyte = 1'000'000'000'000'000;
+    return Bytes(bytes > 0 && bytes < petabyte ? bytes : 0);
+  }
+
   void read_package(const XmlElement& package) {
     SocketDraft socket;
     socket.name = "cpu" + std::to_string(draft_.sockets.size());
@@ -152,7 +159,7 @@ class LstopoReader {
       if (type_of(object) == "Core") ++socket.cores;
       if (type_of(object) == "NUMANode") {
         ++nodes;
-        socket.memory += Bytes(integer(object.attribute("local_memory").value_or("")));
+        socket.memory += memory_of(object);
       }
     });
     several_nodes_ = several_nodes_ || nodes > 1;

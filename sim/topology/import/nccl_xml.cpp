@@ -277,6 +277,8 @@ class NcclFileReader {
           to_switch[number_of_card] += count;
         } else if (peer == numbers_.end()) {
           lost += count;
+        } else if (peer->second == number_of_card) {
+          error(*link, "<nvlink> leads from a card to itself");
         } else {
           pairs[std::minmax(number_of_card, peer->second)] = count;
         }

@@ -131,6 +131,11 @@ class MatrixReader {
                         "no matrix: no line names the columns (GPU0 GPU1 ...)",
                         "paste the whole output of `nvidia-smi topo -m`, header line included"};
     }
+    constexpr std::size_t most_columns = 128;  // the largest servers show about fifty
+    if (header_.labels.size() > most_columns) {
+      return Diagnostic{Severity::error, lines_[header_.line].place(source_.file, 1),
+                        fmt::format("{} columns, more than a server has devices", header_.labels.size()), ""};
+    }
     make_devices();
     for (std::size_t i = header_.line + 1; i < lines_.size(); ++i) {
       if (header_of(lines_[i])) {
