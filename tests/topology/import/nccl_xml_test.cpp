@@ -22,7 +22,8 @@ Result<ServerSpec> imported(const std::string& inside, const std::string& card =
 
 std::string messages(const std::string& inside) {
   std::string text;
-  for (const Diagnostic& diagnostic : imported(inside).diagnostics()) text += diagnostic.message + "\n";
+  const Result<ServerSpec> server = imported(inside);
+  for (const Diagnostic& diagnostic : server.diagnostics()) text += diagnostic.message + "\n";
   return text;
 }
 
