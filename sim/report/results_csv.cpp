@@ -12,7 +12,7 @@ struct CsvColumn {
   std::string (*cell)(const RunResult&);
 };
 
-std::string quoted(const std::string& text) {
+std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string cell = "\"";
   for (const char c : text) {
@@ -30,8 +30,8 @@ std::string seconds(Duration time) {
 }
 
 constexpr CsvColumn columns[] = {
-    {"scenario", [](const RunResult& r) { return quoted(r.scenario.name); }},
-    {"file", [](const RunResult& r) { return quoted(r.scenario.file); }},
+    {"scenario", [](const RunResult& r) { return csv_text(r.scenario.name); }},
+    {"file", [](const RunResult& r) { return csv_text(r.scenario.file); }},
     {"hash", [](const RunResult& r) { return fmt::format("{:016x}", r.scenario.hash); }},
     {"ranks", [](const RunResult& r) { return number(r.metrics.ranks); }},
     {"step_time_s", [](const RunResult& r) { return seconds(r.metrics.step_time); }},
@@ -54,11 +54,11 @@ constexpr CsvColumn columns[] = {
     {"memory_states_bytes", [](const RunResult& r) { return number(r.metrics.memory.states.count()); }},
     {"fits", [](const RunResult& r) { return number(r.metrics.memory.fits); }},
     {"first_blame",
-     [](const RunResult& r) { return r.metrics.blame.empty() ? "" : quoted(r.metrics.blame.front().resource); }},
+     [](const RunResult& r) { return r.metrics.blame.empty() ? "" : csv_text(r.metrics.blame.front().resource); }},
     {"first_blame_share",
      [](const RunResult& r) { return r.metrics.blame.empty() ? "" : number(r.metrics.blame.front().share); }},
-    {"compute_provenance", [](const RunResult& r) { return quoted(r.compute_provenance); }},
-    {"link_provenance", [](const RunResult& r) { return quoted(r.link_provenance); }},
+    {"compute_provenance", [](const RunResult& r) { return csv_text(r.compute_provenance); }},
+    {"link_provenance", [](const RunResult& r) { return csv_text(r.link_provenance); }},
 };
 
 }  // namespace

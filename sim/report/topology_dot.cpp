@@ -8,7 +8,7 @@
 namespace takt {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -75,7 +75,7 @@ class Drawing {
     text_ = fmt::format(
         "graph {} {{\n  label={};\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=10];\n"
         "  edge [fontname=\"Helvetica\", fontsize=8];\n",
-        quoted(topology_.id()), quoted(topology_.title()));
+        in_quotes(topology_.id()), in_quotes(topology_.title()));
     for (std::int32_t server = 0; server < topology_.server_count(); ++server) draw_server(server);
     for (std::size_t v = 0; v < topology_.device_count(); ++v) {
       if (device(v).kind == DeviceKind::network_switch) draw_device("  ", v);

@@ -51,7 +51,7 @@ TEST_CASE("an NVSwitch joins every card with all its links", "[topology]") {
   server.device("nvsw", DeviceKind::nvswitch);
   for (const char* card : {"gpu0", "gpu1", "gpu2"}) server.link(card, "nvsw", LinkType{});
   const Topology topology = built(server.spec());
-  const CardRoute& card_route = between(topology, "gpu0", "gpu2");
+  const CardRoute card_route = between(topology, "gpu0", "gpu2");
   REQUIRE(card_route.type == PathType::nvlink);
   REQUIRE(stops(topology, card_route.route) == "gpu0 nvsw gpu2");
   REQUIRE(topology.link(card_route.route.links.front()).capacity == Bandwidth(450e9));
@@ -74,7 +74,7 @@ TEST_CASE("the measured rate of one NVLink multiplies with the links of a pair",
 
 TEST_CASE("cards of two bridges meet over PCIe, never through another card", "[topology]") {
   const Topology topology = built(direct(4).bridge({"gpu0", "gpu1"}).bridge({"gpu2", "gpu3"}).spec());
-  const CardRoute& card_route = between(topology, "gpu0", "gpu2");
+  const CardRoute card_route = between(topology, "gpu0", "gpu2");
   REQUIRE(card_route.type == PathType::phb);
   REQUIRE(stops(topology, card_route.route).find("gpu1") == std::string::npos);
   REQUIRE(stops(topology, card_route.route).find("gpu3") == std::string::npos);

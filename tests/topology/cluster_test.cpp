@@ -35,12 +35,12 @@ Topology built(const ClusterSpec& cluster, const ServerSpec& server) {
 
 TEST_CASE("cards of equal number meet on their rail, others cross the spine", "[topology]") {
   const Topology topology = built(cluster_of(2), with_nics());
-  const CardRoute& rail = between(topology, "server0/gpu1", "server1/gpu1");
+  const CardRoute rail = between(topology, "server0/gpu1", "server1/gpu1");
   REQUIRE(rail.transport == Transport::network);
   REQUIRE(rail.type == PathType::net);
   REQUIRE(stops(topology, rail.route) ==
           "server0/gpu1 server0/sw0 server0/nic1 rail1 server1/nic1 server1/sw0 server1/gpu1");
-  const CardRoute& cross = between(topology, "server0/gpu1", "server1/gpu6");
+  const CardRoute cross = between(topology, "server0/gpu1", "server1/gpu6");
   REQUIRE(stops(topology, cross.route) ==
           "server0/gpu1 server0/sw0 server0/nic1 rail1 spine rail6 server1/nic6 server1/sw3 server1/gpu6");
 }

@@ -17,10 +17,10 @@ TEST_CASE("cards on four switches: path types as nvidia-smi names them", "[topol
 TEST_CASE("within the level cards write to each other; beyond it they stage on the receiver's side (N11, N12)",
           "[topology]") {
   const Topology topology = built(four_switches().spec());  // level PXB
-  const CardRoute& near = between(topology, "gpu0", "gpu1");
+  const CardRoute near = between(topology, "gpu0", "gpu1");
   REQUIRE(near.transport == Transport::peer_to_peer);
   REQUIRE(stops(topology, near.route) == "gpu0 sw0 gpu1");
-  const CardRoute& far = between(topology, "gpu0", "gpu4");
+  const CardRoute far = between(topology, "gpu0", "gpu4");
   REQUIRE(far.transport == Transport::host_staged);
   REQUIRE(far.type == PathType::sys);
   REQUIRE(stops(topology, far.route) == "gpu0 sw0 cpu0 cpu1 cpu1-memory cpu1 sw2 gpu4");
@@ -72,7 +72,7 @@ TEST_CASE("ACS sends what two cards of one switch exchange up to the root port a
   ServerSpec spec = four_switches().spec();
   spec.peer_to_peer.acs = true;
   const Topology topology = built(spec);
-  const CardRoute& card_route = between(topology, "gpu0", "gpu1");
+  const CardRoute card_route = between(topology, "gpu0", "gpu1");
   REQUIRE(card_route.type == PathType::pix);
   REQUIRE(card_route.transport == Transport::peer_to_peer);
   REQUIRE(stops(topology, card_route.route) == "gpu0 sw0 cpu0 sw0 gpu1");

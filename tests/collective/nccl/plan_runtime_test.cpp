@@ -43,7 +43,7 @@ TEST_CASE("Boxes that the network study explains", "[nccl]") {
     CHECK(bus_bandwidth("rtx6000bw_8_sw4_spr_n1", reduce, staged) == Approx(24.7).epsilon(0.03));
   }
   SECTION("8x H200 NVL, two quads: the tree crosses once with the buffer, 39.2 GB/s a crossing; measured 68.7") {
-    const NcclPlan& plan = plan_of_case("h200nvl_8_quads_sw4_spr_n1");
+    const NcclPlan plan = plan_of_case("h200nvl_8_quads_sw4_spr_n1");
     const CollectiveCall large{CollectiveKind::all_reduce, Bytes(std::int64_t{8} << 30)};
     CHECK(choose(plan, large).algorithm == NcclAlgorithm::tree);
     CHECK(bus_bandwidth("h200nvl_8_quads_sw4_spr_n1", large, staged) == Approx(68.7).epsilon(0.05));
