@@ -1,22 +1,24 @@
 // Speed of whole steps: the reference step, FSDP80, and a thousand ranks. DESIGN section 8 has the targets.
-#include <benchmark/benchmark.h>
-#include <sys/resource.h>
-
-#include <stdexcept>
-#include <string>
-
 #include "pipeline.hpp"
 #include "report/report.hpp"
+#include "support/source_dir.hpp"
+
+#include <benchmark/benchmark.h>
+#include <stdexcept>
+#include <string>
+#include <sys/resource.h>
 
 namespace {
 
 using namespace takt;
 
 SourceText scenario_text(const std::string& name) {
-  return read_text_file(std::string(TAKT_SOURCE_DIR) + "/scenarios/" + name + ".toml").value();
+  return read_text_file(takt::test::source_dir() + "/scenarios/" + name + ".toml").value();
 }
 
-Overrides one_micro_batch() { return {{"batch.gradient_accumulation", "1"}}; }
+Overrides one_micro_batch() {
+  return {{"batch.gradient_accumulation", "1"}};
+}
 
 /// The engine alone: the plan is ready.
 void simulate_step(benchmark::State& state, const char* name, const Overrides& overrides) {

@@ -1,13 +1,14 @@
 // Cards, links, servers, clusters and models: what their files mean.
 #include "catch.hpp"
 #include "config/reader.hpp"
+#include "support/source_dir.hpp"
 
 using namespace takt;
 
 namespace {
 
 SourceText data_file(const std::string& name) {
-  Result<SourceText> text = read_text_file(std::string(TAKT_SOURCE_DIR) + "/" + name);
+  Result<SourceText> text = read_text_file(takt::test::source_dir() + "/" + name);
   INFO(render(text.diagnostics()));
   REQUIRE(text.has_value());
   return std::move(text).value();
@@ -97,8 +98,8 @@ assumed = true
   REQUIRE(spec->links.size() == 2);
   REQUIRE(spec->links[0].type.kind == LinkKind::memory);
   REQUIRE(spec->links[0].type.effective == Bandwidth(307.2e9));
-  REQUIRE(spec->links[1].type.effective == Bandwidth(50e9));   // replaced
-  REQUIRE(spec->links[1].type.nominal == Bandwidth(64e9));     // of the type
+  REQUIRE(spec->links[1].type.effective == Bandwidth(50e9));  // replaced
+  REQUIRE(spec->links[1].type.nominal == Bandwidth(64e9));    // of the type
   REQUIRE(spec->links[1].assumed);
 }
 
@@ -144,7 +145,8 @@ TEST_CASE("the example server reads with the kinds of links of links.toml", "[co
   const auto link_types = read_link_types(data_file("topologies/links.toml"));
   INFO(render(link_types.diagnostics()));
   REQUIRE(link_types.has_value());
-  const Result<ServerSpec> spec = read_server(data_file("topologies/servers/4x-h200-nvl-4-way-bridge.toml"), *link_types);
+  const Result<ServerSpec> spec =
+      read_server(data_file("topologies/servers/4x-h200-nvl-4-way-bridge.toml"), *link_types);
   INFO(render(spec.diagnostics()));
   REQUIRE(spec.has_value());
   REQUIRE(spec->bridges.size() >= 1);

@@ -1,11 +1,12 @@
 // Finding models, cards, servers and clusters by name and by path.
 #include "config/library.hpp"
 
+#include "catch.hpp"
+#include "support/source_dir.hpp"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include "catch.hpp"
 
 using namespace takt;
 
@@ -138,11 +139,11 @@ TEST_CASE("TAKT_PATH comes before the built-in folder", "[config]") {
   REQUIRE(path.folders.size() >= 3);
   REQUIRE(path.folders[0] == "/a");
   REQUIRE(path.folders[1] == "b");
-  REQUIRE(search_path(nullptr).folders.back() == TAKT_SOURCE_DIR);
+  REQUIRE(search_path(nullptr).folders.back() == takt::test::source_dir());
 }
 
 TEST_CASE("every data file of the project reads without a message", "[config]") {
-  Library library({{TAKT_SOURCE_DIR}});
+  Library library({{takt::test::source_dir()}});
   const SourcePlace here{"test", 0, 0, ""};
   const auto require_clean = [](const auto& result) {
     INFO(render(result.diagnostics()));

@@ -1,4 +1,8 @@
 // Bad files and the full text of what we say about them: see README.md in this folder.
+#include "catch.hpp"
+#include "config/reader.hpp"
+#include "support/source_dir.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -7,16 +11,13 @@
 #include <map>
 #include <sstream>
 
-#include "catch.hpp"
-#include "config/reader.hpp"
-
 using namespace takt;
 
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(TAKT_SOURCE_DIR) / "tests" / "diagnostics";
+const fs::path folder = fs::path(takt::test::source_dir()) / "tests" / "diagnostics";
 
 std::string text_of(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

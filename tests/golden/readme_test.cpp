@@ -4,6 +4,7 @@
 // TAKT_UPDATE_GOLDEN=1 this test rewrites the blocks.
 #include "catch.hpp"
 #include "command_line.hpp"
+#include "support/source_dir.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -61,7 +62,7 @@ std::string refreshed(const std::string& readme, int& blocks) {
 }  // namespace
 
 TEST_CASE("the README shows what Takt prints", "[golden][readme]") {
-  const fs::path root = TAKT_SOURCE_DIR;
+  const fs::path root = takt::test::source_dir();
   const fs::path before = fs::current_path();
   fs::current_path(root);  // the README names scenarios from the project's root
   const std::string readme = read_all(root / "README.md");

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "golden/json_difference.hpp"
 #include "report/report.hpp"
+#include "support/source_dir.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = TAKT_SOURCE_DIR;
+const fs::path root = takt::test::source_dir();
 
 /// The result of a scenario as takt.result/1, without the version of Takt.
 Json result_of(const std::string& name) {

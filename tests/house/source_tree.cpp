@@ -1,5 +1,7 @@
 #include "house/source_tree.hpp"
 
+#include "support/source_dir.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -10,7 +12,7 @@ namespace takt::house {
 namespace fs = std::filesystem;
 
 std::vector<SourceFile> files_under(const std::string& folder, const std::vector<std::string>& endings) {
-  const fs::path root = TAKT_SOURCE_DIR;
+  const fs::path root = takt::test::source_dir();
   std::vector<SourceFile> files;
   if (!fs::exists(root / folder)) return files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {

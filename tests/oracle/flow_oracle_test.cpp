@@ -1,11 +1,12 @@
 // Every flow case that another simulator solved: each flow's duration within max(1e-6 of it, 3 ps).
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-
 #include "catch.hpp"
 #include "engine/simulate.hpp"
 #include "flow_case.hpp"
+#include "support/source_dir.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 
 using namespace takt;
 
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<std::string> cases() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(TAKT_SOURCE_DIR "/tests/oracle/flows")) {
+  for (const auto& entry : std::filesystem::directory_iterator(takt::test::source_dir() + "/tests/oracle/flows")) {
     if (entry.path().extension() == ".csv") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

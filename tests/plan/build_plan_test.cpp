@@ -1,8 +1,8 @@
 // Plans of real models on real machines: cards, communicators, bytes moved.
-#include "plan/strategy.hpp"
-
 #include "catch.hpp"
 #include "config/reader.hpp"
+#include "plan/strategy.hpp"
+#include "support/source_dir.hpp"
 
 using namespace takt;
 
@@ -20,7 +20,7 @@ Scenario scenario_of(const std::string& topology, const std::string& model, Stra
 }
 
 SourceText data(const std::string& path) {
-  const Result<SourceText> text = read_text_file(std::string(TAKT_SOURCE_DIR) + "/" + path);
+  const Result<SourceText> text = read_text_file(takt::test::source_dir() + "/" + path);
   INFO(path);
   REQUIRE(text);
   return *text;

@@ -2,13 +2,14 @@
 // PyTorch's reducer.
 #include "plan/ddp_bucket.hpp"
 
+#include "catch.hpp"
+#include "support/source_dir.hpp"
+#include "toy.hpp"
+
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
-
-#include "catch.hpp"
-#include "toy.hpp"
 
 using namespace takt;
 using toy::parameter;
@@ -148,7 +149,7 @@ std::string answer(const std::string& key, const Model& model) {
   const std::vector<Bytes> limits = {first_bucket_limit, cap};
   const std::vector<Bucket> steady = assign_buckets(arrival.tensors, limits);
   if (key == "n_params_total" || key == "trainable_params") return std::to_string(arrival.elements);
-  if (key == "iter1_buckets(find_unused=False)") {   // no limit (D2)
+  if (key == "iter1_buckets(find_unused=False)") {  // no limit (D2)
     return std::to_string(assign_buckets(arrival.tensors, std::vector<Bytes>{Bytes(INT64_MAX)}).size());
   }
   if (key == "steady_buckets") return std::to_string(steady.size());
@@ -165,7 +166,7 @@ std::string answer(const std::string& key, const Model& model) {
 }  // namespace
 
 TEST_CASE("DDP buckets of known models (D1 to D5, D8)", "[plan]") {
-  std::ifstream file(TAKT_SOURCE_DIR "/tests/plan/data/ddp_buckets.csv");
+  std::ifstream file(takt::test::source_dir() + "/tests/plan/data/ddp_buckets.csv");
   REQUIRE(file.good());
   std::string line;
   int rows = 0;

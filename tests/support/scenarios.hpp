@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pipeline.hpp"
+#include "support/source_dir.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace takt::test {
 /// Names of the files in scenarios/, in order.
 inline std::vector<std::string> scenario_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(TAKT_SOURCE_DIR) + "/scenarios")) {
+  for (const auto& entry : std::filesystem::directory_iterator(takt::test::source_dir() + "/scenarios")) {
     if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
@@ -23,7 +24,7 @@ inline std::vector<std::string> scenario_names() {
 
 /// Runs scenarios/`name`.toml, which must be valid; its file is named as from the project's root.
 inline FinishedRun finished(const std::string& name, const Overrides& overrides = {}, const RunOptions& options = {}) {
-  SourceText source = read_text_file(std::string(TAKT_SOURCE_DIR) + "/scenarios/" + name + ".toml").value();
+  SourceText source = read_text_file(takt::test::source_dir() + "/scenarios/" + name + ".toml").value();
   source.file = "scenarios/" + name + ".toml";
   Library library(search_path(nullptr));
   Result<FinishedRun> run = takt::run(source, overrides, library, options);

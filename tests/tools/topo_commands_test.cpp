@@ -1,6 +1,7 @@
 #include "catch.hpp"
 #include "command_line.hpp"
 #include "graphviz.hpp"
+#include "support/source_dir.hpp"
 
 #include <sstream>
 
@@ -20,7 +21,7 @@ Outcome takt_command(const std::vector<std::string>& words) {
   return {status, out.str(), err.str()};
 }
 
-const std::string fixtures = std::string(TAKT_SOURCE_DIR) + "/tests/topology/import/fixtures/";
+const std::string fixtures = takt::test::source_dir() + "/tests/topology/import/fixtures/";
 
 }  // namespace
 
@@ -80,8 +81,8 @@ TEST_CASE("takt validate --links predicts published transfers to 5 % in the medi
 }
 
 TEST_CASE("takt topo measure-compare holds a log against a server file, cell by cell", "[tools]") {
-  const std::string log = std::string(TAKT_SOURCE_DIR) + "/tests/tools/logs/gen4-2-direct.log";
-  const std::string server = std::string(TAKT_SOURCE_DIR) + "/validation/links/gen4-2-direct.toml";
+  const std::string log = takt::test::source_dir() + "/tests/tools/logs/gen4-2-direct.log";
+  const std::string server = takt::test::source_dir() + "/validation/links/gen4-2-direct.toml";
   const Outcome outcome = takt_command({"topo", "measure-compare", log, "--topology", server});
   REQUIRE(outcome.status == ExitStatus::done);
   CHECK(outcome.out.find("one direction, peer-to-peer on: measured/predicted, GB/s\n"

@@ -1,6 +1,10 @@
 // The data files of the project, read and built.
 #pragma once
 
+#include "config/reader.hpp"
+#include "support/source_dir.hpp"
+#include "topology/topology.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,12 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "config/reader.hpp"
-#include "topology/topology.hpp"
-
 namespace takt::data {
 
-inline std::string folder() { return std::string(TAKT_SOURCE_DIR) + "/topologies/"; }
+inline std::string folder() {
+  return takt::test::source_dir() + "/topologies/";
+}
 
 /// The stems of a folder's files, sorted.
 inline std::vector<std::string> names_in(const std::string& kind) {
@@ -31,7 +34,9 @@ T value_or_throw(Result<T> result) {
   return std::move(result).value();
 }
 
-inline SourceText text_of(const std::string& path) { return value_or_throw(read_text_file(folder() + path)); }
+inline SourceText text_of(const std::string& path) {
+  return value_or_throw(read_text_file(folder() + path));
+}
 
 inline const std::map<std::string, LinkType>& link_types() {
   static const std::map<std::string, LinkType> types = value_or_throw(read_link_types(text_of("links.toml")));

@@ -1,11 +1,12 @@
 // Hugging Face configurations: real and restated files have the exact counts of models.csv; what is no dense decoder is
 // refused with its place and reason.
-#include <map>
-
 #include "catch.hpp"
 #include "config/json_places.hpp"
 #include "config/reader.hpp"
 #include "fixtures.hpp"
+#include "support/source_dir.hpp"
+
+#include <map>
 
 using namespace takt;
 using namespace takt::test;
@@ -14,12 +15,14 @@ namespace {
 
 Result<ModelSpec> read_file(const std::string& name) {
   const Result<SourceText> text =
-      read_text_file(std::string(TAKT_SOURCE_DIR) + "/tests/workload/data/hf_configs/" + name + ".json");
+      read_text_file(takt::test::source_dir() + "/tests/workload/data/hf_configs/" + name + ".json");
   REQUIRE(text);
   return read_hf_config({name + ".json", text->text});
 }
 
-Result<ModelSpec> read(const std::string& text) { return read_hf_config({"config.json", text}); }
+Result<ModelSpec> read(const std::string& text) {
+  return read_hf_config({"config.json", text});
+}
 
 /// The message about a text that must be refused.
 std::string failure(const std::string& text) {
@@ -41,39 +44,38 @@ TEST_CASE("configurations have the exact parameter counts of their models") {
   std::map<std::string, std::int64_t> counts;
   const std::vector<std::vector<std::string>> rows = csv_rows("models.csv");
   for (std::size_t i = 1; i < rows.size(); ++i) counts[rows[i][0]] = std::stoll(rows[i][1]);
-  const std::map<std::string, std::string> files = {
-      {"Qwen--Qwen3-0.6B", "qwen3-0.6b"},
-      {"Qwen--Qwen3-1.7B", "qwen3-1.7b"},
-      {"Qwen--Qwen3-32B", "qwen3-32b"},
-      {"Qwen--Qwen3-8B", "qwen3-8b"},
-      {"meta-llama--Meta-Llama-3.1-405B", "llama-3.1-405b"},
-      {"meta-llama--Meta-Llama-3.1-70B", "llama-3.1-70b"},
-      {"meta-llama--Meta-Llama-3.1-8B", "llama-3.1-8b"},
-      {"restated__Gemma-2-27B", "gemma-2-27b"},
-      {"restated__Gemma-2-2B", "gemma-2-2b"},
-      {"restated__Gemma-2-9B", "gemma-2-9b"},
-      {"restated__Gemma-3-12B_text", "gemma-3-12b"},
-      {"restated__Gemma-3-1B", "gemma-3-1b"},
-      {"restated__Gemma-3-27B_text", "gemma-3-27b"},
-      {"restated__Gemma-3-4B_text", "gemma-3-4b"},
-      {"restated__Llama-2-13B", "llama-2-13b"},
-      {"restated__Llama-2-70B", "llama-2-70b"},
-      {"restated__Llama-2-7B", "llama-2-7b"},
-      {"restated__Llama-3.2-1B", "llama-3.2-1b"},
-      {"restated__Llama-3.2-3B", "llama-3.2-3b"},
-      {"restated__Llama-3.3-70B", "llama-3.3-70b"},
-      {"restated__Mistral-7B-v0.1", "mistral-7b-v0.1"},
-      {"restated__Mistral-7B-v0.3", "mistral-7b-v0.3"},
-      {"restated__Mistral-Small-24B-2501", "mistral-small-24b-2501"},
-      {"restated__Phi-4-14B", "phi-4"},
-      {"restated__Qwen2.5-14B", "qwen2.5-14b"},
-      {"restated__Qwen2.5-32B", "qwen2.5-32b"},
-      {"restated__Qwen2.5-72B", "qwen2.5-72b"},
-      {"restated__Qwen2.5-7B", "qwen2.5-7b"},
-      {"restated__Qwen3-14B", "qwen3-14b"},
-      {"restated__Qwen3-4B", "qwen3-4b"},
-      {"restated__gpt2", "gpt2"},
-      {"restated__gpt2-xl", "gpt2-xl"}};
+  const std::map<std::string, std::string> files = {{"Qwen--Qwen3-0.6B", "qwen3-0.6b"},
+                                                    {"Qwen--Qwen3-1.7B", "qwen3-1.7b"},
+                                                    {"Qwen--Qwen3-32B", "qwen3-32b"},
+                                                    {"Qwen--Qwen3-8B", "qwen3-8b"},
+                                                    {"meta-llama--Meta-Llama-3.1-405B", "llama-3.1-405b"},
+                                                    {"meta-llama--Meta-Llama-3.1-70B", "llama-3.1-70b"},
+                                                    {"meta-llama--Meta-Llama-3.1-8B", "llama-3.1-8b"},
+                                                    {"restated__Gemma-2-27B", "gemma-2-27b"},
+                                                    {"restated__Gemma-2-2B", "gemma-2-2b"},
+                                                    {"restated__Gemma-2-9B", "gemma-2-9b"},
+                                                    {"restated__Gemma-3-12B_text", "gemma-3-12b"},
+                                                    {"restated__Gemma-3-1B", "gemma-3-1b"},
+                                                    {"restated__Gemma-3-27B_text", "gemma-3-27b"},
+                                                    {"restated__Gemma-3-4B_text", "gemma-3-4b"},
+                                                    {"restated__Llama-2-13B", "llama-2-13b"},
+                                                    {"restated__Llama-2-70B", "llama-2-70b"},
+                                                    {"restated__Llama-2-7B", "llama-2-7b"},
+                                                    {"restated__Llama-3.2-1B", "llama-3.2-1b"},
+                                                    {"restated__Llama-3.2-3B", "llama-3.2-3b"},
+                                                    {"restated__Llama-3.3-70B", "llama-3.3-70b"},
+                                                    {"restated__Mistral-7B-v0.1", "mistral-7b-v0.1"},
+                                                    {"restated__Mistral-7B-v0.3", "mistral-7b-v0.3"},
+                                                    {"restated__Mistral-Small-24B-2501", "mistral-small-24b-2501"},
+                                                    {"restated__Phi-4-14B", "phi-4"},
+                                                    {"restated__Qwen2.5-14B", "qwen2.5-14b"},
+                                                    {"restated__Qwen2.5-32B", "qwen2.5-32b"},
+                                                    {"restated__Qwen2.5-72B", "qwen2.5-72b"},
+                                                    {"restated__Qwen2.5-7B", "qwen2.5-7b"},
+                                                    {"restated__Qwen3-14B", "qwen3-14b"},
+                                                    {"restated__Qwen3-4B", "qwen3-4b"},
+                                                    {"restated__gpt2", "gpt2"},
+                                                    {"restated__gpt2-xl", "gpt2-xl"}};
   for (const auto& [file, id] : files) {
     INFO(file);
     const Result<ModelSpec> model = read_file(file);
@@ -86,9 +88,9 @@ TEST_CASE("configurations have the exact parameter counts of their models") {
 }
 
 TEST_CASE("mixtures of experts are refused where they count their experts") {
-  for (const char* file : {"Qwen--Qwen3-30B-A3B", "Qwen--Qwen3-235B-A22B", "mistralai--Mixtral-8x7B-v0.1",
-                           "mistralai--Mixtral-8x22B-v0.1", "openai--gpt-oss-20b", "openai--gpt-oss-120b",
-                           "deepseek-ai--DeepSeek-V2-Lite", "deepseek-ai--DeepSeek-V3"}) {
+  for (const char* file :
+       {"Qwen--Qwen3-30B-A3B", "Qwen--Qwen3-235B-A22B", "mistralai--Mixtral-8x7B-v0.1", "mistralai--Mixtral-8x22B-v0.1",
+        "openai--gpt-oss-20b", "openai--gpt-oss-120b", "deepseek-ai--DeepSeek-V2-Lite", "deepseek-ai--DeepSeek-V3"}) {
     INFO(file);
     const Result<ModelSpec> model = read_file(file);
     REQUIRE_FALSE(model);

@@ -1,18 +1,19 @@
 // Every model file: it reads without a message, and its counts are the exact ones.
-#include <algorithm>
-#include <filesystem>
-
 #include "catch.hpp"
 #include "config/reader.hpp"
 #include "fixtures.hpp"
+#include "support/source_dir.hpp"
 #include "workload/shape.hpp"
+
+#include <algorithm>
+#include <filesystem>
 
 using namespace takt;
 using namespace takt::test;
 
 namespace {
 
-const std::string models = std::string(TAKT_SOURCE_DIR) + "/models/";
+const std::string models = takt::test::source_dir() + "/models/";
 
 ModelSpec read(const std::string& id) {
   const Result<SourceText> text = read_text_file(models + id + ".toml");

@@ -1,17 +1,18 @@
 #include "cases.hpp"
 
+#include "collective/nccl/topology_xml.hpp"
+#include "support/source_dir.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 
-#include "collective/nccl/topology_xml.hpp"
-
 namespace takt::test {
 namespace {
 
-const std::string folder = std::string(TAKT_SOURCE_DIR) + "/tests/collective/nccl/fixtures/";
+const std::string folder = takt::test::source_dir() + "/tests/collective/nccl/fixtures/";
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -110,7 +111,9 @@ const NcclPlan& plan_of_case(const std::string& name) {
   return plans.emplace(name, *std::move(plan)).first->second;
 }
 
-double number_after(const std::string& cell, const std::string& key) { return std::stod(word_after(cell, key)); }
+double number_after(const std::string& cell, const std::string& key) {
+  return std::stod(word_after(cell, key));
+}
 
 std::string word_after(const std::string& cell, const std::string& key) {
   const std::size_t start = cell.find(key);
@@ -126,15 +129,21 @@ CollectiveKind collective_kind(const std::string& name) {
   throw std::runtime_error("unknown collective " + name);
 }
 
-NcclAlgorithm algorithm_named(const std::string& name) { return named<NcclAlgorithm>(name, nccl_algorithms); }
-NcclProtocol protocol_named(const std::string& name) { return named<NcclProtocol>(name, nccl_protocols); }
+NcclAlgorithm algorithm_named(const std::string& name) {
+  return named<NcclAlgorithm>(name, nccl_algorithms);
+}
+NcclProtocol protocol_named(const std::string& name) {
+  return named<NcclProtocol>(name, nccl_protocols);
+}
 
 void ColumnCounts::add(const std::string& column, const std::string& row, bool matches) {
   auto count = std::find_if(counts_.begin(), counts_.end(), [&](const Count& c) { return c.column == column; });
   if (count == counts_.end()) count = counts_.insert(counts_.end(), {column, 0, 0, {}});
   ++count->rows;
-  if (matches) ++count->matching;
-  else if (count->first_difference.empty()) count->first_difference = row;
+  if (matches)
+    ++count->matching;
+  else if (count->first_difference.empty())
+    count->first_difference = row;
 }
 
 std::string ColumnCounts::report() const {

@@ -1,9 +1,10 @@
 // Takt's own servers as NCCL would see them.
-#include "catch.hpp"
+#include "collective/nccl/from_topology.hpp"
 
 #include "cases.hpp"
-#include "collective/nccl/from_topology.hpp"
+#include "catch.hpp"
 #include "config/library.hpp"
+#include "support/source_dir.hpp"
 
 using namespace takt;
 using namespace takt::test;
@@ -11,7 +12,7 @@ using namespace takt::test;
 namespace {
 
 Topology topology_named(const std::string& name) {
-  Library library(SearchPath{{TAKT_SOURCE_DIR}});
+  Library library(SearchPath{{takt::test::source_dir()}});
   const auto spec = library.topology(name, {});
   REQUIRE(spec.has_value());
   const auto* cluster = std::get_if<ClusterSpec>(&*spec);

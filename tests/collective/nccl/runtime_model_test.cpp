@@ -1,14 +1,15 @@
 // The runtime model: hand-solved cases, then the measured rows.
+#include "collective/nccl/runtime_model.hpp"
+
+#include "cases.hpp"
 #include "catch.hpp"
+#include "support/source_dir.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include "cases.hpp"
-#include "collective/nccl/runtime_model.hpp"
 
 using namespace takt;
 using namespace takt::test;
@@ -118,7 +119,7 @@ RuntimeQuery query_of(const Row& row, const Machine& machine) {
 
 std::vector<MeasuredRow> measured_rows() {
   std::vector<MeasuredRow> rows;
-  std::ifstream file(std::string(TAKT_SOURCE_DIR) + "/tests/collective/nccl/fixtures/measured_rows.csv");
+  std::ifstream file(takt::test::source_dir() + "/tests/collective/nccl/fixtures/measured_rows.csv");
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -164,8 +165,12 @@ std::vector<double> table_medians(const std::vector<MeasuredRow>& rows, const st
 TEST_CASE("A CTA that runs its steps one after another", "[nccl]") {
   // All-gather of 1 GiB (10^9 bytes for round numbers) over n cards on PCIe generation 5, P2P, 4 CTAs of 16.6 GB/s.
   //   links: V h / B with B = 0.76 x 63 = 47.88;  CTAs: V (h + 1) / (4 x 16.6 = 66.4);  V = 10^9 / n
-  RuntimeQuery query{.call = {CollectiveKind::all_gather, Bytes(1'000'000'000)}, .ctas = 4, .ranks = 2,
-                     .hops = {.p2p = 2}, .edge_rate = 47.88, .compute_capability = 120};
+  RuntimeQuery query{.call = {CollectiveKind::all_gather, Bytes(1'000'000'000)},
+                     .ctas = 4,
+                     .ranks = 2,
+                     .hops = {.p2p = 2},
+                     .edge_rate = 47.88,
+                     .compute_capability = 120};
   SECTION("two cards: CTAs bind. 4.2 + 8 + 3.5 + 5e8 x 2 / 66.4e3 = 15075.96 us") {
     const RuntimeEstimate estimate = estimate_runtime(query);
     CHECK(estimate.limit == RuntimeLimit::ctas);
@@ -194,8 +199,12 @@ TEST_CASE("A CTA that runs its steps one after another", "[nccl]") {
 }
 
 TEST_CASE("Rings on NVLink, low-latency protocols, trees and switches", "[nccl]") {
-  RuntimeQuery query{.call = {CollectiveKind::all_reduce, Bytes(1 << 20)}, .ctas = 24, .ranks = 8,
-                     .hops = {.nvlink = 8}, .edge_rate = 370.8, .compute_capability = 90};
+  RuntimeQuery query{.call = {CollectiveKind::all_reduce, Bytes(1 << 20)},
+                     .ctas = 24,
+                     .ranks = 8,
+                     .hops = {.nvlink = 8},
+                     .edge_rate = 370.8,
+                     .compute_capability = 90};
   const double share = (1 << 20) / 8.0;
   SECTION("Simple: the ring's overlap loss of 0.4 steps") {
     CHECK(estimate_runtime(query).time_us() == Approx(4.2 + 10.7 + 14 * 2.8 + share * 14.4 / 370.8e3));

@@ -5,6 +5,7 @@
 #include "config/reader.hpp"
 #include "config/server_writer.hpp"
 #include "import_data.hpp"
+#include "support/source_dir.hpp"
 #include "topology/import/import.hpp"
 #include "topology/topology.hpp"
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path fixtures = fs::path(TAKT_SOURCE_DIR) / "tests/topology/import/fixtures";
+const fs::path fixtures = fs::path(takt::test::source_dir()) / "tests/topology/import/fixtures";
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path);

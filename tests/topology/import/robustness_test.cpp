@@ -2,6 +2,7 @@
 // refused by the topology floor with a message.
 #include "catch.hpp"
 #include "import_data.hpp"
+#include "support/source_dir.hpp"
 #include "topology/import/p2p_log.hpp"
 
 #include <filesystem>
@@ -54,7 +55,7 @@ TEST_CASE("damaged files import or are refused, and never throw", "[import][prop
   const ImportOptions options = test::import_options("h200-nvl");
   std::vector<fs::path> files;
   for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(TAKT_SOURCE_DIR) / "tests/topology/import/fixtures")) {
+       fs::recursive_directory_iterator(fs::path(takt::test::source_dir()) / "tests/topology/import/fixtures")) {
     const std::string extension = entry.path().extension().string();
     if (extension == ".txt" || extension == ".xml") files.push_back(entry.path());
   }
