@@ -2,12 +2,20 @@
 #pragma once
 
 #include "config/library.hpp"
+#include "config/platform_settings.hpp"
 #include "topology/topology.hpp"
 
 namespace takt {
 
-/// Errors of any of the files, or of the graph. `asked_at` is where the user named the topology.
-Result<Topology> named_topology(const std::string& name, const SourcePlace& asked_at, LinkBasis basis,
+/// How the machine is taken: which capacities count, and what differs from its server file.
+struct MachineState {
+  LinkBasis basis = LinkBasis::measured;
+  PlatformState platform;
+};
+
+/// Errors of any of the files, of the platform's settings, or of the graph. `asked_at` is where the user named the
+/// topology.
+Result<Topology> named_topology(const std::string& name, const SourcePlace& asked_at, const MachineState& state,
                                 Library& library);
 
 }  // namespace takt

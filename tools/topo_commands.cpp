@@ -2,7 +2,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "config/library.hpp"
-#include "named_topology.hpp"
+#include "machine_options.hpp"
 #include "report/report.hpp"
 #include "report/topology_route.hpp"
 
@@ -11,10 +11,6 @@
 namespace takt {
 namespace {
 
-std::vector<Option> topology_options() {
-  return {{"links", "BASIS", "capacities of links (default measured)", {"measured", "nominal"}}};
-}
-
 /// Builds each topology that the line names, and hands it to `tell`, whose text goes to environment.out.
 ExitStatus for_each_topology(const ParsedOptions& options, const Environment& environment,
                              std::string (*tell)(const Topology&)) {
@@ -22,13 +18,17 @@ ExitStatus for_each_topology(const ParsedOptions& options, const Environment& en
     environment.err << render(usage_error("which topology?", "name a file of topologies/, or a path"));
     return ExitStatus::wrong_usage;
   }
-  const LinkBasis basis = options.value("links") == "nominal" ? LinkBasis::nominal : LinkBasis::measured;
+  const Result<MachineState> state = machine_state_of(options);
+  if (!state) {
+    environment.err << render(state.diagnostics());
+    return ExitStatus::wrong_usage;
+  }
   Library library(search_path(environment.takt_path));
   ExitStatus status = ExitStatus::done;
   for (const std::string& name : options.arguments) {
     SourcePlace asked_at;
     asked_at.file = "command line";
-    const Result<Topology> topology = named_topology(name, asked_at, basis, library);
+    const Result<Topology> topology = named_topology(name, asked_at, *state, library);
     environment.err << render(topology.diagnostics());
     if (topology) {
       environment.out << tell(*topology);
@@ -68,9 +68,13 @@ ExitStatus show_route(const ParsedOptions& options, const Environment& environme
   }
   SourcePlace asked_at;
   asked_at.file = "command line";
-  const LinkBasis basis = options.value("links") == "nominal" ? LinkBasis::nominal : LinkBasis::measured;
+  const Result<MachineState> state = machine_state_of(options);
+  if (!state) {
+    environment.err << render(state.diagnostics());
+    return ExitStatus::wrong_usage;
+  }
   Library library(search_path(environment.takt_path));
-  const Result<Topology> topology = named_topology(options.arguments.front(), asked_at, basis, library);
+  const Result<Topology> topology = named_topology(options.arguments.front(), asked_at, *state, library);
   environment.err << render(topology.diagnostics());
   if (!topology) return ExitStatus::invalid;
   const Result<VertexId> source = device_named(*from, *topology);
@@ -87,7 +91,7 @@ ExitStatus show(const ParsedOptions& options, const Environment& environment) {
 }
 
 std::vector<Option> show_options() {
-  std::vector<Option> options = topology_options();
+  std::vector<Option> options = machine_options();
   options.push_back({"from", "DEVICE", "with --to: the route between two devices, its links and bottleneck", {}});
   options.push_back({"to", "DEVICE", "the other end of the route", {}});
   return options;
@@ -115,7 +119,7 @@ Command topo_check_command() {
           "TOPOLOGY...",
           "what an engineer would remark on",
           "Builds a server or cluster and prints remarks: bridges across sockets, shared uplinks, slow links.",
-          topology_options(),
+          machine_options(),
           "takt topo check 8x-rtx-pro-6000-server-4-switches",
           check};
 }

@@ -3,7 +3,7 @@
 #include "config/library.hpp"
 #include "config/server_writer.hpp"
 #include "graphviz.hpp"
-#include "named_topology.hpp"
+#include "machine_options.hpp"
 #include "output_file.hpp"
 #include "report/topology_export.hpp"
 
@@ -26,11 +26,15 @@ ExitStatus export_topology(const ParsedOptions& options, const Environment& envi
     environment.err << render(usage_error("which topology?", "name one file of topologies/, or a path"));
     return ExitStatus::wrong_usage;
   }
-  const LinkBasis basis = options.value("links") == "nominal" ? LinkBasis::nominal : LinkBasis::measured;
+  const Result<MachineState> state = machine_state_of(options);
+  if (!state) {
+    environment.err << render(state.diagnostics());
+    return ExitStatus::wrong_usage;
+  }
   Library library(search_path(environment.takt_path));
   SourcePlace asked_at;
   asked_at.file = "command line";
-  const Result<Topology> topology = named_topology(options.arguments.front(), asked_at, basis, library);
+  const Result<Topology> topology = named_topology(options.arguments.front(), asked_at, *state, library);
   environment.err << render(topology.diagnostics());
   if (!topology) return ExitStatus::invalid;
   const Result<std::string> text = exported(*topology, options.value("format").value_or("dot"), library);
@@ -45,6 +49,13 @@ ExitStatus export_topology(const ParsedOptions& options, const Environment& envi
   return ExitStatus::done;
 }
 
+std::vector<Option> export_options() {
+  std::vector<Option> options = machine_options();
+  options.insert(options.begin(), {"format", "FORMAT", "the form (default dot)", {"dot", "svg", "matrix", "toml"}});
+  options.push_back({"out", "FILE", "write here instead of to standard output", {}});
+  return options;
+}
+
 }  // namespace
 
 Command topo_export_command() {
@@ -53,9 +64,7 @@ Command topo_export_command() {
           "a drawing, a matrix or a server file of a machine",
           "Writes a server or cluster as a Graphviz drawing (dot, or svg if Graphviz is installed), as the matrix that "
           "`nvidia-smi topo -m` prints, or as a server file.",
-          {{"format", "FORMAT", "the form (default dot)", {"dot", "svg", "matrix", "toml"}},
-           {"links", "BASIS", "capacities of links (default measured)", {"measured", "nominal"}},
-           {"out", "FILE", "write here instead of to standard output", {}}},
+          export_options(),
           "takt topo export 8x-h200-sxm-hgx --format svg --out hgx.svg",
           export_topology};
 }

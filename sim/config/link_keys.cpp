@@ -1,9 +1,9 @@
 // topologies/links.toml: one table a kind of link, named by its id.
 #include "config/link_keys.hpp"
 
-#include <fmt/format.h>
-
 #include "config/toml_text.hpp"
+
+#include <fmt/format.h>
 
 namespace takt {
 
@@ -18,8 +18,18 @@ const Choice<LinkKind>& link_kinds() {
   return kinds;
 }
 
-Amount<Bandwidth> link_bandwidth() { return {Bandwidth(1), Bandwidth(1e15)}; }
-Amount<Duration> link_latency() { return {Duration(0), std::chrono::seconds(1)}; }
+Amount<Bandwidth> link_bandwidth() {
+  return {Bandwidth(1), Bandwidth(1e15)};
+}
+Amount<Duration> link_latency() {
+  return {Duration(0), std::chrono::seconds(1)};
+}
+
+const Choice<std::string>& path_levels() {
+  static const Choice<std::string> levels{
+      {{"LOC", "LOC"}, {"NVL", "NVL"}, {"PIX", "PIX"}, {"PXB", "PXB"}, {"PHB", "PHB"}, {"SYS", "SYS"}}};
+  return levels;
+}
 
 namespace {
 
@@ -69,6 +79,8 @@ Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source
   return finish(std::move(types), std::move(reading));
 }
 
-std::vector<KeyDescription> link_key_reference() { return link_keys().describe("LINK"); }
+std::vector<KeyDescription> link_key_reference() {
+  return link_keys().describe("LINK");
+}
 
 }  // namespace takt

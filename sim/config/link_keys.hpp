@@ -11,4 +11,7 @@ const Choice<LinkKind>& link_kinds();
 Amount<Bandwidth> link_bandwidth();
 Amount<Duration> link_latency();
 
+/// Names of path types as NCCL_P2P_LEVEL takes them, from near to far. NCCL knows no NODE: PHB holds for it.
+const Choice<std::string>& path_levels();
+
 }  // namespace takt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "config/platform_settings.hpp"
 #include "config/source.hpp"
 
 namespace takt {
@@ -113,6 +114,7 @@ struct Scenario {
   std::string title;
   std::string topology;        ///< hardware.topology
   std::vector<std::int64_t> cards;  ///< hardware.cards: card numbers in rank order; empty = all
+  PlatformSettings platform;
   std::string model;           ///< model.name
   FinetuneSettings finetune;
   BatchSettings batch;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "config/platform_keys.hpp"
 #include "config/scenario_keys.hpp"
 #include "config/words.hpp"
 
@@ -134,6 +135,7 @@ void check_scenario(const Scenario& scenario, Reading& reading) {
   check_sharding(scenario, reading);
   check_precision(scenario, reading);
   check_cards(scenario, reading);
+  check_platform(scenario.platform, reading);
   warn_of_idle_keys(scenario, reading);
 }
 

@@ -1,5 +1,6 @@
 #include "config/scenario_keys.hpp"
 
+#include "config/platform_keys.hpp"
 #include "config/words.hpp"
 
 namespace takt {
@@ -205,7 +206,7 @@ const KeyTable<Scenario>& scenario_keys() {
   static const KeyTable<Scenario> table([] {
     Rows all;
     for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), collective_rows(),
-                      assumption_rows(), Rows{sweep_key()}}) {
+                      platform_rows(), assumption_rows(), Rows{sweep_key()}}) {
       for (Key<Scenario>& row : rows) all.push_back(std::move(row));
     }
     return all;

@@ -7,13 +7,6 @@ namespace {
 
 constexpr std::int64_t most_cards = 1024;
 
-const Choice<std::string>& path_levels() {
-  // nvidia-smi's and NCCL_P2P_LEVEL's names, from near to far.
-  static const Choice<std::string> levels{
-      {{"LOC", "LOC"}, {"NVL", "NVL"}, {"PIX", "PIX"}, {"PXB", "PXB"}, {"PHB", "PHB"}, {"SYS", "SYS"}}};
-  return levels;
-}
-
 const KeyTable<SocketEntry>& socket_keys() {
   constexpr KeyMaker<SocketEntry> key;
   const Amount<Bytes> memory{Bytes(1), Bytes(1'000'000'000'000'000)};

@@ -4,15 +4,15 @@
 //   transfer crosses the links of both and writes and reads the memory.
 // - Between servers through the NIC nearest to each card. A NIC farther than PXB, or a card without PCIe peer-to-peer,
 //   goes through host memory on the way to the NIC (N14).
-// Two states of a server change the ways: a translating IOMMU forbids PCIe peer-to-peer altogether, and ACS sends the
-// traffic of two cards under one switch up to the root port and back.
+// Two states of a server change the ways: a translating IOMMU forbids PCIe peer-to-peer altogether, and ACS sends what
+// two devices would exchange inside switches up to the root port and back.
 #include "topology/card_route.hpp"
-
-#include <algorithm>
-#include <utility>
 
 #include "topology/path_type.hpp"
 #include "topology/search.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -40,7 +40,7 @@ CardRoute made_of(Transport transport, PathType type, std::optional<Route> route
   return {transport, PathType::disconnected, Route{ends.first, ends.second, {}, Duration{}}};
 }
 
-/// The socket through which ACS sends what two cards under one switch exchange.
+/// The socket through which ACS sends what passes switches alone.
 std::optional<VertexId> root_of(const Topology::Parts& parts, VertexId card) {
   const Graph& graph = *parts.graph;
   std::optional<VertexId> root;
@@ -56,6 +56,31 @@ std::optional<VertexId> root_of(const Topology::Parts& parts, VertexId card) {
   return root;
 }
 
+/// A way inside switches; a way over a host bridge or a socket passes a root port anyhow.
+bool turns_below_the_root(const Graph& graph, const Route& route) {
+  Vertex here = index(route.from);
+  for (const LinkId id : route.links) {
+    const auto out = boost::make_iterator_range(boost::out_edges(here, graph));
+    here =
+        boost::target(*std::find_if(out.begin(), out.end(), [&](const Edge& e) { return graph[e].id == id; }), graph);
+    if (graph[here].kind == DeviceKind::socket) return false;
+  }
+  return true;
+}
+
+/// The way that PCIe writes take between two devices, where ACS is minded.
+std::optional<Route> pcie_way(const Topology::Parts& parts, FoundRoute found) {
+  const bool redirected = parts.server.peer_to_peer.acs && turns_below_the_root(*parts.graph, found.route);
+  const std::optional<VertexId> root = redirected ? root_of(parts, found.route.from) : std::nullopt;
+  if (!root) return std::move(found.route);
+  return via(parts, found.route.from, *root, found.route.to);
+}
+
+/// NCCL's levels have no NODE: they count two root complexes of one socket as PHB.
+bool within_level(PathType type, PathType level) {
+  return (type == PathType::node ? PathType::phb : type) <= level;
+}
+
 CardRoute within_server(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
   const std::pair ends(from.vertex, to.vertex);
   std::optional<FoundRoute> found = find_route(*parts.graph, from.vertex, to.vertex, Reach::server);
@@ -64,24 +89,21 @@ CardRoute within_server(const Topology::Parts& parts, const CardInstance& from, 
   const bool over_nvlink = type == PathType::nvlink && parts.server.peer_to_peer.enabled;
   if (over_nvlink) return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
 
-  const bool direct = type <= peer_to_peer_level(parts.server) && type != PathType::nvlink &&
+  const bool direct = within_level(type, peer_to_peer_level(parts.server)) && type != PathType::nvlink &&
                       writes_to_peers(parts, from) && writes_to_peers(parts, to);
   if (!direct) {
     const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(to.number)];
     const std::optional<Route> staged = memory ? via(parts, from.vertex, *memory, to.vertex) : std::nullopt;
     return made_of(Transport::host_staged, type, staged, ends);
   }
-  const bool redirected = parts.server.peer_to_peer.acs && type <= PathType::pxb;
-  const std::optional<VertexId> root = redirected ? root_of(parts, from.vertex) : std::nullopt;
-  if (root) return made_of(Transport::peer_to_peer, type, via(parts, from.vertex, *root, to.vertex), ends);
-  return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
+  return made_of(Transport::peer_to_peer, type, pcie_way(parts, *std::move(found)), ends);
 }
 
 /// Card to NIC or NIC to card: directly if the NIC is near enough, else through the card's host memory.
 std::optional<Route> to_nic(const Topology::Parts& parts, const CardInstance& card, VertexId from, VertexId to) {
   std::optional<FoundRoute> found = find_route(*parts.graph, from, to, Reach::server);
   if (!found) return std::nullopt;
-  if (found->type <= PathType::pxb && writes_to_peers(parts, card)) return std::move(found->route);
+  if (found->type <= PathType::pxb && writes_to_peers(parts, card)) return pcie_way(parts, *std::move(found));
   const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(card.number)];
   return memory ? via(parts, from, *memory, to) : std::nullopt;
 }
