@@ -45,7 +45,7 @@ std::vector<Key<Spec>> rows_of(Reach reach) {
       key.optional("platform.pcie.generation", in(&P::pcie, &PlatformPcie::generation), generation,
                    "of all slots and switches; a card of an older one keeps its own"),
       key.optional("platform.pcie.lanes", in(&P::pcie, &PlatformPcie::lanes), lanes, "of the slots of cards"),
-      key.optional("platform.trained_down.devices", in(&P::trained_down, &TrainedDown::devices), TextList{},
+      key.optional("platform.trained_down.devices", in(&P::trained_down, &TrainedDown::devices), TextList{"none"},
                    "switches, cards or NICs whose link towards the socket came up slower"),
       key.optional("platform.trained_down.generation", in(&P::trained_down, &TrainedDown::generation), generation,
                    "of these links"),

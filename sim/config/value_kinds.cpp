@@ -108,7 +108,10 @@ std::string Text::write(const Value& value) const { return value.empty() ? "" : 
 
 bool TextList::read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
   value.clear();
-  if (const auto* text = node.as<std::string>()) return value.push_back(*text), true;
+  if (const auto* text = node.as<std::string>()) {
+    if (none.empty() || *text != none) value.push_back(*text);
+    return true;
+  }
   const auto* items = node.as<Node::Array>();
   if (!items) return add_wrong_type(node, key, "a list of texts", reading), false;
   const std::size_t errors_before = reading.diagnostics.size();
@@ -119,7 +122,10 @@ bool TextList::read(const Node& node, const std::string& key, Value& value, Read
   return reading.diagnostics.size() == errors_before;
 }
 
-std::string TextList::write(const Value& value) const { return value.empty() ? "" : quoted_list(value); }
+std::string TextList::write(const Value& value) const {
+  if (!value.empty()) return quoted_list(value);
+  return none.empty() ? "" : toml_string(none);
+}
 
 bool IntegerList::read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
   value.clear();

@@ -67,11 +67,13 @@ struct Text {
   std::string write(const Value& value) const;
 };
 
-/// A list of texts; one text alone stands for a list of it.
+/// A list of texts; one text alone stands for a list of it. `none` is the word for an empty list; without one an empty
+/// list is left out when written.
 struct TextList {
   using Value = std::vector<std::string>;
+  std::string none;
 
-  std::string type() const { return "list of text"; }
+  std::string type() const { return none.empty() ? "list of text" : "list of text, or \"" + none + "\""; }
   std::string range() const { return ""; }
   bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const;
   std::string write(const Value& value) const;
