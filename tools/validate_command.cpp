@@ -31,9 +31,7 @@ Result<std::vector<LinkOutcome>> outcomes_of(const std::string& folder, Library&
       if (!topology) return topology.diagnostics();
       found = topologies.emplace(std::pair(row.server, row.state), *std::move(topology)).first;
     }
-    LinkOutcome outcome{row, {}};
-    for (const Bandwidth rate : copy_rates(found->second, row.transfers)) outcome.predicted += rate;
-    outcomes.push_back(std::move(outcome));
+    outcomes.push_back({row, throughput_of_equal_copies(found->second, row.transfers)});
   }
   return outcomes;
 }
