@@ -36,17 +36,24 @@ Result<std::vector<LinkOutcome>> outcomes_of(const std::string& folder, Library&
   return outcomes;
 }
 
+Result<std::vector<LinkExclusion>> exclusions_of(const std::string& folder) {
+  const Result<SourceText> text = read_text_file(folder + "/excluded.csv");
+  if (!text) return text.diagnostics();
+  return read_link_exclusions(*text);
+}
+
 ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
   if (!options.has("links") || !options.arguments.empty()) {
     environment.err << render(usage_error("validate what?", "takt validate --links"));
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
-  const SearchPath path = search_path(environment.takt_path);
-  const Result<std::vector<LinkOutcome>> outcomes = outcomes_of(path.folders.back() + "/validation/links", library);
-  environment.err << render(outcomes.diagnostics());
-  if (!outcomes) return ExitStatus::invalid;
-  environment.out << link_validation_table(*outcomes);
+  const std::string folder = search_path(environment.takt_path).folders.back() + "/validation/links";
+  const Result<std::vector<LinkOutcome>> outcomes = outcomes_of(folder, library);
+  const Result<std::vector<LinkExclusion>> exclusions = exclusions_of(folder);
+  environment.err << render(outcomes.diagnostics()) << render(exclusions.diagnostics());
+  if (!outcomes || !exclusions) return ExitStatus::invalid;
+  environment.out << link_validation_table(*outcomes, *exclusions);
   return ExitStatus::done;
 }
 
