@@ -93,7 +93,8 @@ TEST_CASE("takt topo measure-compare holds a log against a server file, cell by 
                          "        0          -  26.3/26.3\n"
                          "        1  26.3/26.3          -\n"
                          "  median error 0.1 %\n") != std::string::npos);
-  CHECK(outcome.out.find("0 -> 1: measured 22.2, predicted 26.3 by gpu0 -> cpu0 (pcie4-x16)") != std::string::npos);
+  CHECK(outcome.out.find("0 -> 1: measured 22.2, predicted 19.9 by the driver's copies through host memory") !=
+        std::string::npos);
   CHECK(takt_command({"topo", "measure-compare", log}).status == ExitStatus::wrong_usage);
   const Outcome other = takt_command({"topo", "measure-compare", log, "--topology", "4x-h200-nvl-4-way-bridge"});
   CHECK(other.status == ExitStatus::invalid);
