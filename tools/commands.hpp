@@ -16,6 +16,7 @@ Command topo_import_command();
 Command topo_export_command();
 Command topo_measure_compare_command();
 Command validate_command();
+Command explain_command();
 Command completion_command();
 
 /// All of them, in the order of `takt --help`.

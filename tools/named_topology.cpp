@@ -12,7 +12,7 @@ namespace takt {
 namespace {
 
 /// The specs of the cards that `server` names.
-Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Library& library) {
+Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, ComputeBasis compute, Library& library) {
   std::map<std::string, CardSpec> cards;
   Diagnostics said;
   std::set<std::string> asked;
@@ -20,7 +20,9 @@ Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Libra
     if (device.kind != DeviceKind::card || !asked.insert(device.card).second) continue;
     const Result<CardSpec> card = library.card(device.card, device.place);
     said.insert(said.end(), card.diagnostics().begin(), card.diagnostics().end());
-    if (card) cards.emplace(device.card, *card);
+    if (!card) continue;
+    CardSpec& spec = cards.emplace(device.card, *card).first->second;
+    if (compute != ComputeBasis::measured) spec.efficiency.memory = 1.0;
   }
   if (has_error(said)) return said;
   return {std::move(cards), std::move(said)};
@@ -29,7 +31,7 @@ Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Libra
 /// A whole topology, from the server in its state.
 Result<Topology> built(const ServerSpec& as_filed, const ClusterSpec* cluster, const MachineState& state,
                        Library& library) {
-  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, library);
+  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, state.compute, library);
   if (!cards) return cards.diagnostics();
   const auto link_types = library.link_types();
   if (!link_types) return link_types.diagnostics();

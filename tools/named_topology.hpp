@@ -10,7 +10,8 @@ namespace takt {
 /// How the machine is taken: which capacities count, and what differs from its server file.
 struct MachineState {
   LinkBasis basis = LinkBasis::measured;
-  PlatformState platform;
+  PlatformState platform = {};
+  ComputeBasis compute = ComputeBasis::measured;  ///< other than measured: cards reach all of their memory bandwidth
 };
 
 /// Errors of any of the files, of the platform's settings, or of the graph. `asked_at` is where the user named the

@@ -34,7 +34,8 @@ Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides
   const auto place = [&](const char* key) { return place_of(scenario->places, key, scenario->file); };
 
   Result<ModelSpec> model = library.model(scenario->model, place("model.name"));
-  const MachineState machine{scenario->assumptions.links, {scenario->platform, scenario->places}};
+  const MachineState machine{scenario->assumptions.links, {scenario->platform, scenario->places},
+                             scenario->assumptions.compute};
   Result<Topology> topology = named_topology(scenario->topology, place("hardware.topology"), machine, library);
   const bool has_model = keep(model, said);
   if (!keep(topology, said) || !has_model) return said;

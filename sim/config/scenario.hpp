@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,10 @@ enum class Optimizer { adamw, adamw_8bit, paged_adamw_8bit, sgd };
 enum class OptimizerForm { fused, foreach_ };                            ///< semantics O1 / O2
 enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4 };
 enum class Checkpointing { none, selective, full };
-enum class AttentionKernel { flash, sdpa_mask, eager };                  ///< compute_study section 2
+enum class AttentionKernel { flash, sdpa_mask, eager };     ///< compute_study section 2
+enum class CrossEntropy { eager, compiled, fused_linear };  ///< ditto; how the loss is computed
+enum class ElementwiseForm { eager, compiled, fused };      ///< ditto; norms, rotation, activation
+enum class LossReadBack { none, step, micro_step };         ///< when the CPU waits for the loss (H7)
 enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
 enum class Sharding { full, grad_op, hybrid };
 enum class CollectiveAlgorithm { automatic, ring, tree, nvls, hierarchical };
@@ -36,6 +40,7 @@ struct LoraSettings {
   std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};  ///< "all-linear" expands to these
   double dropout = 0.0;
   Precision adapter_precision = Precision::fp32;  ///< PEFT keeps adapters in fp32 on a 16-bit base (semantics D8)
+  bool autocast = true;                           ///< fp32 adapters compute in the base's 16-bit format (semantics C22)
 
   bool operator==(const LoraSettings&) const = default;
 };
@@ -48,17 +53,24 @@ struct FinetuneSettings {
   OptimizerForm optimizer_form = OptimizerForm::fused;
   Precision precision = Precision::bf16;
   Checkpointing activation_checkpointing = Checkpointing::none;
+  std::int64_t checkpoint_every = 1;  ///< every how-manieth layer is checkpointed (semantics C18)
+  bool checkpoint_reentrant = false;  ///< no early stop of recomputation (semantics C8)
   AttentionKernel attention = AttentionKernel::flash;
-  bool double_quantisation = true;                 ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
+  CrossEntropy cross_entropy = CrossEntropy::eager;
+  ElementwiseForm elementwise = ElementwiseForm::eager;
+  bool gradient_clipping = true;  ///< to a global norm, as Hugging Face's Trainer does (semantics H6)
+  LossReadBack loss_read_back = LossReadBack::micro_step;  ///< Hugging Face's Trainer tests every loss for NaN (H7)
+  bool double_quantisation = true;  ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
 
   bool operator==(const FinetuneSettings&) const = default;
 };
 
 /// [batch]
 struct BatchSettings {
-  std::int64_t sequence_length = 4096;    ///< tokens a sequence
-  std::int64_t micro_batch = 1;           ///< sequences a rank and micro-step
-  std::int64_t gradient_accumulation = 1; ///< micro-steps a step
+  std::int64_t sequence_length = 4096;     ///< tokens a sequence
+  std::int64_t micro_batch = 1;            ///< sequences a rank and micro-step
+  std::int64_t gradient_accumulation = 1;  ///< micro-steps a step
+  std::vector<std::int64_t> packing = {};  ///< lengths of the documents in a sequence, repeated; empty = one (C3)
 
   bool operator==(const BatchSettings&) const = default;
 };
@@ -95,14 +107,23 @@ struct Assumptions {
   LinkBasis links = LinkBasis::measured;
   ComputeBasis compute = ComputeBasis::measured;
   Overlap overlap = Overlap::streams;
-  bool sm_contention = true;                      ///< collectives hold SMs (semantics H4)
-  double sm_slowdown = 1.0;                       ///< q of DESIGN section 2: how much worse than (N - k) / N
-  bool memory_contention = true;                  ///< collectives and copies use card memory bandwidth
-  double hbm_traffic_factor = 2.0;                ///< bytes of card memory traffic a byte that a collective moves
-  Duration kernel_launch{4'000'000};              ///< host time to issue a kernel: 4 us (semantics H1)
-  Duration collective_launch{25'000'000};         ///< host time to issue a collective: 25 us (semantics H1)
-  bool nccl_limits = true;                        ///< CTA caps and lambda of the network study; false: links alone
-  bool kernel_by_kernel = false;                  ///< no segments: every kernel an op (bounds the error of segments)
+  bool sm_contention = true;  ///< collectives hold SMs (semantics H4)
+  /// How much worse GEMMs get than the share of SMs they keep, (N - k) / N, while collectives hold more than 8 SMs: the
+  /// geometric mean of cuBLAS under 16, 20 and 32 resident CTAs on H200 NVL and under 24 on H100 (validation/overlap).
+  double sm_slowdown = 1.34;
+  bool memory_contention = true;              ///< collectives and copies use card memory bandwidth
+  double hbm_traffic_factor = 2.0;            ///< bytes of card memory traffic a byte that a collective moves
+  Duration kernel_launch{4'000'000};          ///< host time to issue a kernel: 4 us (semantics H1)
+  Duration eager_op{8'000'000};               ///< host time of PyTorch to dispatch an eager op: 8 us (semantics H1)
+  Duration collective_launch{25'000'000};     ///< host time to issue a collective: 25 us (semantics H1)
+  Duration fsdp1_hook{200'000'000};           ///< host time of FSDP1's hooks a unit and direction: 200 us (H1)
+  Duration fsdp2_hook{100'000'000};           ///< host time of FSDP2's hooks a unit and direction: 100 us (H1)
+  Duration ddp_hook{3'000'000};               ///< host time of DDP's hook a gradient: 3 us (semantics H1)
+  double jitter = 0.0;                        ///< each rank is slower by a random part of this fraction
+  std::int64_t seed = 1;                      ///< of what is random
+  std::map<std::int64_t, double> stragglers;  ///< slowdown of ranks: {3, 1.2} makes kernels of rank 3 take 1.2 times
+  bool nccl_limits = true;                    ///< CTA caps and lambda of the network study; false: links alone
+  bool kernel_by_kernel = false;              ///< no segments: every kernel an op (bounds the error of segments)
 
   bool operator==(const Assumptions&) const = default;
 };

@@ -22,6 +22,9 @@ struct Dependence {
 };
 
 constexpr auto has_adapters = [](const Scenario& s) { return s.finetune.method != Method::full; };
+constexpr auto checkpoints = [](const Scenario& s) {
+  return s.finetune.activation_checkpointing != Checkpointing::none;
+};
 constexpr auto is_ddp = [](const Scenario& s) { return s.parallel.strategy == Strategy::ddp; };
 
 constexpr std::array dependences = {
@@ -29,6 +32,14 @@ constexpr std::array dependences = {
     Dependence{"finetune.lora.targets", "finetune.method", has_adapters, "only lora and qlora have adapters"},
     Dependence{"finetune.lora.dropout", "finetune.method", has_adapters, "only lora and qlora have adapters"},
     Dependence{"finetune.lora.adapter_precision", "finetune.method", has_adapters, "only lora and qlora have adapters"},
+    Dependence{
+        "finetune.lora.autocast", "finetune.lora.adapter_precision",
+        [](const Scenario& s) { return has_adapters(s) && s.finetune.lora.adapter_precision == Precision::fp32; },
+        "only fp32 adapters are cast"},
+    Dependence{"finetune.checkpoint_every", "finetune.activation_checkpointing", checkpoints,
+               "nothing is checkpointed"},
+    Dependence{"finetune.checkpoint_reentrant", "finetune.activation_checkpointing", checkpoints,
+               "nothing is checkpointed"},
     Dependence{"finetune.double_quantisation", "finetune.method",
                [](const Scenario& s) { return s.finetune.method == Method::qlora; }, "only qlora quantises weights"},
     Dependence{"finetune.optimizer_form", "finetune.optimizer",
@@ -61,6 +72,13 @@ constexpr std::array dependences = {
                "only chunked fidelity has chunks"},
     Dependence{"assumptions.sm_slowdown", "assumptions.sm_contention",
                [](const Scenario& s) { return s.assumptions.sm_contention; }, "sm_contention is off"},
+    Dependence{"assumptions.fsdp1_hook", "parallel.strategy",
+               [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp1; }, "only fsdp1 has these hooks"},
+    Dependence{"assumptions.fsdp2_hook", "parallel.strategy",
+               [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; }, "only fsdp2 has these hooks"},
+    Dependence{"assumptions.ddp_hook", "parallel.strategy", is_ddp, "only ddp has this hook"},
+    Dependence{"assumptions.seed", "assumptions.jitter", [](const Scenario& s) { return s.assumptions.jitter > 0.0; },
+               "nothing is random without jitter"},
     Dependence{"assumptions.hbm_traffic_factor", "assumptions.memory_contention",
                [](const Scenario& s) { return s.assumptions.memory_contention; }, "memory_contention is off"},
 };
@@ -118,6 +136,17 @@ void check_cards(const Scenario& scenario, Reading& reading) {
                 "set a strategy such as \"ddp\" or \"fsdp2\", or name one card");
 }
 
+void check_packing(const Scenario& scenario, Reading& reading) {
+  if (!reading.is_set("batch.packing") || !reading.is_sound("batch.sequence_length")) return;
+  std::int64_t sum = 0;
+  for (const std::int64_t length : scenario.batch.packing) sum += length;
+  if (sum <= scenario.batch.sequence_length) return;
+  reading.error(
+      reading.places.at("batch.packing"),
+      fmt::format("documents of {} tokens do not fit in a sequence of {}", sum, scenario.batch.sequence_length),
+      "make the sequence longer, or name fewer or shorter documents");
+}
+
 }  // namespace
 
 void resolve_defaults(Scenario& scenario, const Reading& reading) {
@@ -136,6 +165,7 @@ void check_scenario(const Scenario& scenario, Reading& reading) {
   check_precision(scenario, reading);
   check_cards(scenario, reading);
   check_platform(scenario.platform, reading);
+  check_packing(scenario, reading);
   warn_of_idle_keys(scenario, reading);
 }
 

@@ -1,5 +1,6 @@
 #include "config/scenario_keys.hpp"
 
+#include "config/list_kinds.hpp"
 #include "config/platform_keys.hpp"
 #include "config/words.hpp"
 
@@ -26,9 +27,15 @@ const Choice<Precision> adapter_precisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
 const Choice<Checkpointing> checkpointings{
     {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
-const Choice<AttentionKernel> attention_kernels{{{"flash", AttentionKernel::flash},
-                                                 {"sdpa-mask", AttentionKernel::sdpa_mask},
-                                                 {"eager", AttentionKernel::eager}}};
+const Choice<AttentionKernel> attention_kernels{
+    {{"flash", AttentionKernel::flash}, {"sdpa-mask", AttentionKernel::sdpa_mask}, {"eager", AttentionKernel::eager}}};
+const Choice<CrossEntropy> cross_entropies{{{"eager", CrossEntropy::eager},
+                                            {"compiled", CrossEntropy::compiled},
+                                            {"fused-linear", CrossEntropy::fused_linear}}};
+const Choice<ElementwiseForm> elementwise_forms{
+    {{"eager", ElementwiseForm::eager}, {"compiled", ElementwiseForm::compiled}, {"fused", ElementwiseForm::fused}}};
+const Choice<LossReadBack> loss_read_backs{
+    {{"none", LossReadBack::none}, {"step", LossReadBack::step}, {"micro-step", LossReadBack::micro_step}}};
 const Choice<Strategy> strategies{{{"none", Strategy::none},
                                    {"ddp", Strategy::ddp},
                                    {"fsdp1", Strategy::fsdp1},
@@ -105,6 +112,18 @@ Rows finetune_rows() {
                    checkpointings, "which activations backward computes again"),
       key.optional("finetune.attention", finetune(&FinetuneSettings::attention), attention_kernels,
                    "attention kernel: FlashAttention, SDPA with a mask, or eager"),
+      key.optional("finetune.checkpoint_every", finetune(&FinetuneSettings::checkpoint_every), Integer{1, 4096},
+                   "checkpoints every how-manieth layer; the others keep their activations"),
+      key.optional("finetune.checkpoint_reentrant", finetune(&FinetuneSettings::checkpoint_reentrant), Flag{},
+                   "recomputes whole layers, without the early stop before the last GEMM"),
+      key.optional("finetune.cross_entropy", finetune(&FinetuneSettings::cross_entropy), cross_entropies,
+                   "loss kernel: as the library runs it, torch.compile, or fused with the head in chunks"),
+      key.optional("finetune.elementwise", finetune(&FinetuneSettings::elementwise), elementwise_forms,
+                   "norms, rotation and activation: op by op, torch.compile of layers, or fused kernels (Liger)"),
+      key.optional("finetune.gradient_clipping", finetune(&FinetuneSettings::gradient_clipping), Flag{},
+                   "scales gradients by their global norm before the optimizer, which waits for all of them"),
+      key.optional("finetune.loss_read_back", finetune(&FinetuneSettings::loss_read_back), loss_read_backs,
+                   "when the CPU waits for the loss: never, at the step's end, or after every micro-step"),
       key.optional("finetune.double_quantisation", finetune(&FinetuneSettings::double_quantisation), Flag{},
                    "QLoRA: quantise the scales too, 0.516 B instead of 0.5625 B a weight"),
       key.optional("finetune.lora.rank", finetune(&FinetuneSettings::lora, &LoraSettings::rank), Integer{1, 4096},
@@ -116,6 +135,8 @@ Rows finetune_rows() {
       key.optional("finetune.lora.adapter_precision",
                    finetune(&FinetuneSettings::lora, &LoraSettings::adapter_precision), adapter_precisions,
                    "of the adapters' weights and gradients; PEFT keeps fp32 on a 16-bit base"),
+      key.optional("finetune.lora.autocast", finetune(&FinetuneSettings::lora, &LoraSettings::autocast), Flag{},
+                   "fp32 adapters compute in the base's 16-bit format; false: in fp32"),
   };
 }
 
@@ -127,6 +148,8 @@ Rows batch_rows() {
                    "sequences a rank and micro-step"),
       key.optional("batch.gradient_accumulation", batch(&BatchSettings::gradient_accumulation), Integer{1, 65'536},
                    "micro-steps a step"),
+      key.optional("batch.packing", batch(&BatchSettings::packing), Lengths{{1, 16'777'216}},
+                   "lengths of the documents in a sequence, in order, repeated until it is full"),
   };
 }
 
@@ -191,8 +214,22 @@ Rows assumption_rows() {
                    "bytes of card memory traffic for each byte a collective moves"),
       key.optional("assumptions.kernel_launch", assumptions(&Assumptions::kernel_launch), launch,
                    "host time to issue a kernel"),
+      key.optional("assumptions.eager_op", assumptions(&Assumptions::eager_op), launch,
+                   "host time of PyTorch for each kernel that it launches eagerly, besides the launch"),
       key.optional("assumptions.collective_launch", assumptions(&Assumptions::collective_launch), launch,
                    "host time to issue a collective"),
+      key.optional("assumptions.fsdp1_hook", assumptions(&Assumptions::fsdp1_hook), launch,
+                   "host time of FSDP1's hooks for a unit and direction"),
+      key.optional("assumptions.fsdp2_hook", assumptions(&Assumptions::fsdp2_hook), launch,
+                   "host time of FSDP2's hooks for a unit and direction"),
+      key.optional("assumptions.ddp_hook", assumptions(&Assumptions::ddp_hook), launch,
+                   "host time of DDP's hook for a gradient"),
+      key.optional("assumptions.jitter", assumptions(&Assumptions::jitter), Real{0, 10},
+                   "each rank's kernels are slower by a random part of this fraction"),
+      key.optional("assumptions.seed", assumptions(&Assumptions::seed), Integer{0, 2'147'483'647},
+                   "of the random numbers of jitter"),
+      key.optional("assumptions.stragglers", assumptions(&Assumptions::stragglers),
+                   RankFactors{{0, 1'000'000}, {1, 1000}}, "ranks whose kernels take longer, by factor: { 3 = 1.2 }"),
       key.optional("assumptions.nccl_limits", assumptions(&Assumptions::nccl_limits), Flag{},
                    "NCCL's own limits; false = links alone bound a collective"),
       key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},
@@ -232,6 +269,8 @@ std::string word(OptimizerForm form) { return word_in(optimizer_forms, form); }
 std::string word(Precision precision) { return word_in(precisions, precision); }
 std::string word(Checkpointing checkpointing) { return word_in(checkpointings, checkpointing); }
 std::string word(AttentionKernel attention) { return word_in(attention_kernels, attention); }
+std::string word(CrossEntropy form) { return word_in(cross_entropies, form); }
+std::string word(ElementwiseForm form) { return word_in(elementwise_forms, form); }
 std::string word(Strategy strategy) { return word_in(strategies, strategy); }
 std::string word(Sharding sharding) { return word_in(shardings, sharding); }
 std::string word(CollectiveAlgorithm algorithm) { return word_in(algorithms, algorithm); }

@@ -112,7 +112,7 @@ class Run {
   void hand_out_copy_engines();
   void start_copy_flow(Instance at);
   void copy_done(Instance at, const std::vector<Charge>& charges);
-  double kernel_speed(std::uint32_t rank) const;
+  double kernel_speed(Instance at) const;
   void mark_speed(std::uint32_t rank);
   void update_speeds();
 

@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "collective/lowering.hpp"
+#include "plan/contention.hpp"
+#include "plan/rank_speed.hpp"
 
 namespace takt {
 namespace {
-
-/// CTAs up to which kernels slow down by no more than the SMs they lose (DESIGN section 2: measured 1 up to 4 CTAs).
-constexpr std::int64_t ctas_without_slowdown = 4;
 
 /// With nominal links collectives are the sizing guides' floors: what NCCL's kernels reach was measured on real links.
 bool nccl_limits_hold(const Assumptions& assumptions) {
@@ -118,10 +117,11 @@ Plan bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const T
   const Assumptions& assumptions = scenario.assumptions;
   Plan plan;
   plan.programs.push_back(std::move(step.program));
-  plan.sm_contention = {assumptions.sm_contention, assumptions.sm_slowdown, ctas_without_slowdown};
+  plan.sm_contention = sm_contention(assumptions);
   const bool with_paths = has_copies(plan.programs.front());
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     RankBinding& binding = plan.ranks.emplace_back(rank_binding(rank, cards[rank], topology));
+    binding.speed = rank_speed(assumptions, static_cast<std::int64_t>(rank));
     if (!with_paths) continue;
     const VertexId card = cards[rank].vertex;
     binding.paths = {

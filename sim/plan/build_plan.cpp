@@ -60,6 +60,17 @@ Diagnostics check_collectives(const Scenario& scenario) {
                    "use auto or ring")};
 }
 
+/// Ranks that stragglers name must take part.
+Diagnostics check_stragglers(const Scenario& scenario, std::size_t ranks) {
+  for (const auto& [rank, factor] : scenario.assumptions.stragglers) {
+    if (static_cast<std::size_t>(rank) < ranks) continue;
+    return {error_at(scenario, "assumptions.stragglers",
+                     fmt::format("rank {} does not exist: {} take part", rank, ranks),
+                     fmt::format("use ranks from 0 to {}", ranks - 1))};
+  }
+  return {};
+}
+
 /// One program is priced for one kind of card.
 Diagnostics check_equal_cards(const Scenario& scenario, const Topology& topology,
                               const std::vector<CardInstance>& cards) {
@@ -106,6 +117,8 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   }
   const Diagnostics unequal = check_equal_cards(scenario, topology, cards);
   if (has_error(unequal)) return unequal;
+  const Diagnostics stragglers = check_stragglers(scenario, cards.size());
+  if (has_error(stragglers)) return stragglers;
   const Diagnostics collectives = check_collectives(scenario);
   if (has_error(collectives)) return collectives;
   const Result<RankLayout> layout = rank_layout(scenario, cards);

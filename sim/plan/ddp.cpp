@@ -68,8 +68,9 @@ KindGradients kind_gradients(const StepInput& input, const BlockKind& kind) {
   for (const Arrival& arrival : arrivals(kind)) {
     const Parameter& parameter = kind.parameters[arrival.parameter];
     const Bytes bytes = stored_size(parameter.elements(), parameter.gradient_bytes);
-    const std::array<Kernel, 2> actions = {input.pricer.memory("accumulate gradient", bytes * 3),
-                                           copy_kernel(input.pricer, "gradient to bucket", bytes, bytes)};
+    std::array<Kernel, 2> actions = {input.pricer.memory("accumulate gradient", bytes * 3),
+                                     copy_kernel(input.pricer, "gradient to bucket", bytes, bytes)};
+    actions[1].host = input.scenario.assumptions.ddp_hook;  // the hook that issues the copy (H1)
     arrive(result.first, arrival, std::span(actions).subspan(1));
     arrive(result.later, arrival, actions);
     issued = arrival.after_kernels;
@@ -128,8 +129,11 @@ WrittenStep DdpWriter::write() && {
   const std::int64_t micro_steps = input_.scenario.batch.gradient_accumulation;
   for (std::int64_t micro_step = 0; micro_step < micro_steps; ++micro_step) {
     for (std::size_t block = 0; block < input_.workload.blocks.size(); ++block) blocks_.forward(block);
-    backward(micro_step, input_.scenario.parallel.sync_each_micro_step || micro_step + 1 == micro_steps);
+    const bool last = micro_step + 1 == micro_steps;
+    backward(micro_step, input_.scenario.parallel.sync_each_micro_step || last);
+    write_loss_read_back(builder_, compute_, input_);
   }
+  write_clipping(builder_, compute_, input_, model.trainable_elements, std::nullopt);
   write_optimizer(builder_, compute_, input_, model.trainable_elements, views() ? Bytes{} : model.gradients);
   return {std::move(builder_).finish(), {RankGroup::world}, model.total()};
 }

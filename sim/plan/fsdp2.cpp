@@ -166,10 +166,14 @@ WrittenStep Fsdp2Writer::write() && {
   builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
   const std::int64_t micro_steps = input_.scenario.batch.gradient_accumulation;
   for (std::int64_t micro_step = 0; micro_step < micro_steps; ++micro_step) {
-    const bool reduce = parallel_.sync_each_micro_step || micro_step + 1 == micro_steps;
+    const bool last = micro_step + 1 == micro_steps;
     forward();
-    backward(reduce ? GradientSync::reduce : GradientSync::keep);
+    backward(parallel_.sync_each_micro_step || last ? GradientSync::reduce : GradientSync::keep);
+    write_loss_read_back(builder_, compute_, input_);
   }
+  std::optional<NormReduction> norm;
+  if (input_.shard_ranks > 1) norm = NormReduction{shard_};
+  write_clipping(builder_, compute_, input_, total.trainable_shard_elements, norm);
   write_optimizer(builder_, compute_, input_, total.trainable_shard_elements, total.gradient_shard);
   return {std::move(builder_).finish(), comm_groups_,
           total.weight_shard + total.gradient_shard + total.optimizer_shard};
@@ -192,6 +196,7 @@ void Fsdp2Writer::forward() {
 }
 
 void Fsdp2Writer::pre_forward(Unit& unit) {
+  builder_.host_delay(input_.scenario.assumptions.fsdp2_hook);  // hooks before and after the forward (H1)
   unshard(unit);
   wait_for_unshard(unit, Pass::forward);
 }
@@ -216,6 +221,7 @@ void Fsdp2Writer::backward(GradientSync sync) {
 
 /// `layers_left`: that many layers run their backward after this one.
 void Fsdp2Writer::pre_backward(Unit& unit, std::size_t layers_left) {
+  builder_.host_delay(input_.scenario.assumptions.fsdp2_hook);  // hooks before and after the backward (H1)
   unshard(unit);
   wait_for_unshard(unit, Pass::backward);
   const auto depth = static_cast<std::size_t>(parallel_.prefetch.value_or(1));   // one ahead by itself (S9)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -98,8 +99,25 @@ Kernel copy_kernel(const KernelPricer& pricer, const char* name, Bytes read, Byt
 /// order, a kernel with two reads and one write of its shard among `ranks` ranks.
 std::vector<Kernel> accumulate_kernels(const KernelPricer& pricer, const BlockKind& kind, std::int64_t ranks = 1);
 
+/// Where a rank's part of the gradients is all there is of them, their norm needs the other parts: an all-reduce of one
+/// number over this communicator.
+struct NormReduction {
+  CommSlot comm{};
+};
+
+/// Gradient clipping over `elements` gradients that this rank stores, if the scenario asks for it: their norm, its
+/// all-reduce where they are sharded, and the scaling, which runs whether the norm is above the limit or not (semantics
+/// H6, O6). To be called when compute waits for all gradients.
+void write_clipping(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
+                    std::optional<NormReduction> reduction);
+
+/// The CPU waits for the loss of a micro-step, once `compute` has done all that it was told, if the scenario says so
+/// (semantics H7). To be called after each backward.
+void write_loss_read_back(ProgramBuilder& builder, StreamId compute, const StepInput& input);
+
 /// The optimizer over `elements` trainable elements that this rank stores; gives the gradients back at its end
-/// (zero_grad sets them to none, semantics H8).
+/// (zero_grad sets them to none, semantics H8). The step's last words: the CPU waits for its end if the scenario reads
+/// the loss then (H7).
 void write_optimizer(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
                      Bytes gradients);
 

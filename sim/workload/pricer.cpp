@@ -72,17 +72,29 @@ double masked_attention_efficiency(const CardSpec& card, AttentionPass pass) {
 }
 
 /// Pairs of tokens whose scores are computed, summed over the batch: all of the square, or what a causal kernel needs
-/// of it: half, or with a sliding window of W tokens the band of SW - W^2 / 2.
+/// of it: half of each document's, or with a sliding window of W tokens the band of SW - W^2 / 2.
 struct AttentionPairs {
   double full = 0.0;
   double causal = 0.0;
 };
 
-AttentionPairs attention_pairs(std::int64_t batch, std::int64_t sequence, std::int64_t window) {
-  const double tokens = static_cast<double>(sequence);
-  const double reach = static_cast<double>(window > 0 ? std::min(window, sequence) : sequence);
-  return {.full = static_cast<double>(batch) * tokens * tokens,
-          .causal = static_cast<double>(batch) * reach * (tokens - reach / 2.0)};
+AttentionPairs attention_pairs(const AttentionBatch& batch, std::int64_t window) {
+  double sequence = 0.0;
+  double causal = 0.0;
+  for (const std::int64_t document : batch.documents) {
+    const double tokens = static_cast<double>(document);
+    const double reach = static_cast<double>(window > 0 ? std::min(window, document) : document);
+    sequence += tokens;
+    causal += reach * (tokens - reach / 2.0);
+  }
+  const double sequences = static_cast<double>(batch.sequences);
+  return {.full = sequences * sequence * sequence, .causal = sequences * causal};
+}
+
+double tokens_of(const AttentionBatch& batch) {
+  std::int64_t tokens = 0;
+  for (const std::int64_t document : batch.documents) tokens += document;
+  return static_cast<double>(batch.sequences * tokens);
 }
 
 /// A pair costs two multiply-adds a dimension and head forward (scores, values), five matmuls instead of two backward
@@ -128,13 +140,13 @@ Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std:
   return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
 }
 
-Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const TransformerShape& shape,
-                               AttentionKernel kernel, AttentionPass pass, Precision precision) const {
+Kernel KernelPricer::attention(const AttentionBatch& batch, const TransformerShape& shape, AttentionKernel kernel,
+                               AttentionPass pass, Precision precision) const {
   const KernelEfficiency efficiency = efficiency_for(card_, basis_);
   const Precision format = activation_precision(precision);
   const double element = operand_bytes(format);
-  const double tokens = static_cast<double>(batch) * static_cast<double>(sequence);
-  const AttentionPairs pairs = attention_pairs(batch, sequence, shape.sliding_window);
+  const double tokens = tokens_of(batch);
+  const AttentionPairs pairs = attention_pairs(batch, shape.sliding_window);
   const double peak = peak_of(card_, format).count();
   Load load;
   Speed speed{.flops = 0.0, .bytes = efficiency.memory * card_.memory_bandwidth.count()};

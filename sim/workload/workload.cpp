@@ -38,7 +38,7 @@ BlockKind layer_block(const Recipe& recipe, const KernelPricer& pricer, const La
           .forward = std::move(kernels.forward),
           .recompute = std::move(kernels.recompute),
           .backward = std::move(kernels.backward),
-          .memory = layer_memory(recipe),
+          .memory = layer_memory(recipe_for(recipe, variant)),
           .inputs_need_gradient = variant.input == InputGradient::needed,
           .has_backward = true};
 }
@@ -60,7 +60,7 @@ double needed_attention(const Recipe& recipe, const KernelPricer& pricer, const 
   TransformerShape shape = recipe.shape;
   shape.sliding_window = variant.window;
   return pricer
-      .attention(recipe.batch, recipe.sequence, shape, AttentionKernel::flash, AttentionPass::forward,
+      .attention({recipe.batch, recipe.documents}, shape, AttentionKernel::flash, AttentionPass::forward,
                  recipe.activation)
       .flops.count();
 }
