@@ -3,6 +3,7 @@
 #include "config/library.hpp"
 #include "measured_state.hpp"
 #include "report/link_validation.hpp"
+#include "validate_collectives.hpp"
 
 #include <ostream>
 
@@ -38,18 +39,37 @@ Result<std::vector<LinkOutcome>> outcomes_of(const std::string& folder, Library&
   return outcomes;
 }
 
-ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
-  if (!options.has("links") || !options.arguments.empty()) {
-    environment.err << render(usage_error("validate what?", "takt validate --links"));
-    return ExitStatus::wrong_usage;
-  }
-  Library library(search_path(environment.takt_path));
-  const SearchPath path = search_path(environment.takt_path);
-  const Result<std::vector<LinkOutcome>> outcomes = outcomes_of(path.folders.back() + "/validation/links", library);
+ExitStatus validate_links(const std::string& folder, Library& library, const Environment& environment) {
+  const Result<std::vector<LinkOutcome>> outcomes = outcomes_of(folder, library);
   environment.err << render(outcomes.diagnostics());
   if (!outcomes) return ExitStatus::invalid;
   environment.out << link_validation_table(*outcomes);
   return ExitStatus::done;
+}
+
+ExitStatus validate_nccl(const std::string& folder, LeaveOut left_out, Library& library,
+                         const Environment& environment) {
+  const Result<std::vector<CollectiveOutcome>> outcomes = validate_collectives(folder, library, left_out);
+  environment.err << render(outcomes.diagnostics());
+  if (!outcomes) return ExitStatus::invalid;
+  environment.out << collective_validation_text(*outcomes);
+  const std::vector<std::string> broken = broken_bounds(*outcomes);
+  for (const std::string& line : broken) environment.err << "a recorded bound is left: " << line << '\n';
+  return broken.empty() ? ExitStatus::done : ExitStatus::invalid;
+}
+
+ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
+  const bool links = options.has("links"), collectives = options.has("collectives");
+  if (links == collectives || !options.arguments.empty() || (options.has("leave-one-out") && !collectives)) {
+    environment.err << render(
+        usage_error("validate what?", "takt validate --links, or --collectives [--leave-one-out]"));
+    return ExitStatus::wrong_usage;
+  }
+  Library library(search_path(environment.takt_path));
+  const std::string folder = search_path(environment.takt_path).folders.back() + "/validation/";
+  if (links) return validate_links(folder + "links", library, environment);
+  const LeaveOut left_out = options.has("leave-one-out") ? LeaveOut::each_machine : LeaveOut::nothing;
+  return validate_nccl(folder + "collectives", left_out, library, environment);
 }
 
 }  // namespace
@@ -60,8 +80,12 @@ Command validate_command() {
       "",
       "what was measured against what Takt predicts",
       "Predicts published measurements and prints the errors. --links: copies and posted writes between cards, alone "
-      "and several at once, on machines of validation/links; reads and collapses are listed as not modelled.",
-      {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}}},
+      "and several at once, on machines of validation/links; reads and collapses are listed as not modelled. "
+      "--collectives: "
+      "nccl-tests and alike on machines of validation/collectives; status 1 if a recorded bound is left.",
+      {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},
+       {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},
+       {"leave-one-out", "", "with --collectives: also with constants fitted without each machine in turn", {}}},
       "takt validate --links",
       validate};
 }
