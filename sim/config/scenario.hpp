@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "config/nccl_settings.hpp"
 #include "config/platform_settings.hpp"
 #include "config/source.hpp"
 
@@ -143,6 +144,7 @@ struct Scenario {
   BatchSettings batch;
   ParallelSettings parallel;
   CollectiveSettings collectives;
+  NcclEnvironment nccl;
   Assumptions assumptions;
   SourcePlaces places;         ///< where each key was set
   std::uint64_t hash = 0;      ///< of all resolved keys, stable over versions

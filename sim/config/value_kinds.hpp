@@ -148,6 +148,37 @@ struct Choice {
   }
 };
 
+/// Some of a few words, each standing for a value; one word alone stands for a list of it. An empty list means `all`
+/// and is written as that word.
+template <class T>
+struct Choices {
+  using Value = std::vector<T>;
+  Choice<T> item;
+  std::string all = "all";
+
+  std::string type() const { return "list of " + item.type().substr(std::string("one of ").size()); }
+  std::string range() const { return ""; }
+  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
+    const auto* text = node.as<std::string>();
+    if (text && *text == all) return value.clear(), true;
+    value.clear();
+    const auto* list = node.as<Node::Array>();
+    const std::vector<Node> one = list ? std::vector<Node>{} : std::vector<Node>{node};
+    for (const Node& element : list ? *list : one) {
+      T chosen{};
+      if (!item.read(element, key, chosen, reading)) return false;
+      value.push_back(chosen);
+    }
+    return true;
+  }
+  std::string write(const Value& value) const {
+    if (value.empty()) return '"' + all + '"';
+    std::string text;
+    for (const T& one : value) text += (text.empty() ? "[" : ", ") + item.write(one);
+    return text + "]";
+  }
+};
+
 /// A set of words from `items`, in their order, written as a list or by the name of a set.
 struct WordSet {
   using Value = std::vector<std::string>;

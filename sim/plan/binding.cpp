@@ -1,51 +1,67 @@
 #include "plan/binding.hpp"
 
-#include <fmt/format.h>
+#include "collective/lowering.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "collective/lowering.hpp"
 #include "plan/contention.hpp"
 #include "plan/rank_speed.hpp"
 
 namespace takt {
 namespace {
 
-/// With nominal links collectives are the sizing guides' floors: what NCCL's kernels reach was measured on real links.
-bool nccl_limits_hold(const Assumptions& assumptions) {
-  return assumptions.nccl_limits && assumptions.links == LinkBasis::measured;
-}
-
 /// Lowers calls, each once for its members.
 class Lowering {
  public:
-  Lowering(Plan& plan, const Topology& topology, const Scenario& scenario)
-      : plan_(plan), topology_(topology), options_{scenario.collectives, nccl_limits_hold(scenario.assumptions),
-                                                   scenario.assumptions.memory_contention,
-                                                   scenario.assumptions.hbm_traffic_factor} {}
+  Lowering(Plan& plan, const Topology& topology, CollectiveOptions options)
+      : plan_(plan), collectives_(topology, std::move(options)) {}
 
   CollectiveId lowered(const CollectiveCall& call, const std::vector<VertexId>& members) {
     const auto [entry, is_new] = known_.try_emplace({members, call}, id_at<CollectiveId>(plan_.collectives.size()));
-    if (is_new) plan_.collectives.push_back(lower_collective(call, members, topology_, options_));
+    if (!is_new) return entry->second;
+    Result<PricedCollective> priced = collectives_.price(call, members);
+    plan_.collectives.push_back(priced ? std::move(priced->lowered) : LoweredCollective{});
+    if (!priced && problems_.empty()) problems_ = priced.diagnostics();
     return entry->second;
   }
 
+  /// What was wrong with the first call that could not be lowered.
+  const Diagnostics& problems() const { return problems_; }
+
  private:
   Plan& plan_;
-  const Topology& topology_;
-  CollectiveOptions options_;
+  CollectiveLowering collectives_;
   std::map<std::pair<std::vector<VertexId>, CollectiveCall>, CollectiveId> known_;
+  Diagnostics problems_;
 };
+
+/// The key that a refusal of NCCL's is about.
+Diagnostics placed(Diagnostics problems, const Scenario& scenario) {
+  const auto is_set = [&](const char* key) { return scenario.places.contains(key); };
+  const char* key = "hardware.topology";
+  for (const char* candidate : {"nccl.proto", "nccl.algo", "nccl.graph_file"}) {
+    if (is_set(candidate)) key = candidate;
+  }
+  if (scenario.collectives.algorithm != CollectiveAlgorithm::automatic) key = "collectives.algorithm";
+  for (Diagnostic& problem : problems) {
+    if (problem.place.file.empty()) problem.place = place_of(scenario.places, key, scenario.file);
+  }
+  return problems;
+}
 
 std::vector<std::vector<RankId>> groups_of(RankGroup group, RankLayout layout) {
   switch (group) {
-    case RankGroup::shard: return shard_groups(layout);
-    case RankGroup::replicate: return replicate_groups(layout);
-    case RankGroup::world: return shard_groups({layout.shard_ranks * layout.replicas, 1});
+    case RankGroup::shard:
+      return shard_groups(layout);
+    case RankGroup::replicate:
+      return replicate_groups(layout);
+    case RankGroup::world:
+      return shard_groups({layout.shard_ranks * layout.replicas, 1});
   }
   unreachable("a group of ranks");
 }
@@ -74,8 +90,10 @@ void add_communicators(Plan& plan, const std::vector<RankGroup>& slots, RankLayo
 void add_demand(std::vector<Demand>& demands, ResourceId resource, double per_unit) {
   const auto same =
       std::find_if(demands.begin(), demands.end(), [&](const Demand& demand) { return demand.resource == resource; });
-  if (same == demands.end()) demands.push_back({resource, per_unit});
-  else same->per_unit += per_unit;
+  if (same == demands.end())
+    demands.push_back({resource, per_unit});
+  else
+    same->per_unit += per_unit;
 }
 
 /// Bytes over the links of `route` and in the card's memory, read or written once.
@@ -112,8 +130,8 @@ RankBinding rank_binding(std::size_t rank, const CardInstance& card, const Topol
 
 }  // namespace
 
-Plan bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const Topology& topology,
-          const std::vector<CardInstance>& cards) {
+Result<Plan> bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const Topology& topology,
+                  const std::vector<CardInstance>& cards) {
   const Assumptions& assumptions = scenario.assumptions;
   Plan plan;
   plan.programs.push_back(std::move(step.program));
@@ -124,12 +142,14 @@ Plan bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const T
     binding.speed = rank_speed(assumptions, static_cast<std::int64_t>(rank));
     if (!with_paths) continue;
     const VertexId card = cards[rank].vertex;
-    binding.paths = {
-        copy_path("host to device", topology.from_host_memory(card), topology, cards[rank], assumptions),
-        copy_path("device to host", topology.to_host_memory(card), topology, cards[rank], assumptions)};
+    binding.paths = {copy_path("host to device", topology.from_host_memory(card), topology, cards[rank], assumptions),
+                     copy_path("device to host", topology.to_host_memory(card), topology, cards[rank], assumptions)};
   }
-  Lowering lowering(plan, topology, scenario);
+  Result<CollectiveOptions> options = collective_options(scenario);
+  if (!options) return placed(options.diagnostics(), scenario);
+  Lowering lowering(plan, topology, *std::move(options));
   add_communicators(plan, step.comm_groups, layout, lowering, cards);
+  if (!lowering.problems().empty()) return placed(lowering.problems(), scenario);
   return plan;
 }
 

@@ -1,12 +1,13 @@
 // A written step on the cards of a topology: ranks, communicators, lowered collectives.
 #pragma once
 
-#include <vector>
-
+#include "base/result.hpp"
 #include "plan/plan.hpp"
 #include "plan/rank_group.hpp"
 #include "plan/step.hpp"
 #include "topology/topology.hpp"
+
+#include <vector>
 
 namespace takt {
 
@@ -14,9 +15,10 @@ namespace takt {
 inline constexpr std::uint32_t host_to_device_path = 0;
 inline constexpr std::uint32_t device_to_host_path = 1;
 
-/// All cards run the one program. Equal calls over equal members are lowered once.
-Plan bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const Topology& topology,
-          const std::vector<CardInstance>& cards);
+/// All cards run the one program. Equal calls over equal members are lowered once. Errors: a collective that NCCL, as
+/// the scenario sets it, cannot run.
+Result<Plan> bind(WrittenStep step, RankLayout layout, const Scenario& scenario, const Topology& topology,
+                  const std::vector<CardInstance>& cards);
 
 /// Bytes that rank 0 receives by collectives in the whole step.
 Bytes received_per_rank(const Plan& plan);

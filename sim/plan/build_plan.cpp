@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "collective/islands.hpp"
 #include "plan/binding.hpp"
 #include "plan/rank_group.hpp"
 #include "plan/step.hpp"
@@ -47,17 +48,18 @@ Result<WrittenStep> write_step(const StepInput& input) {
                                               : "use fsdp2, which shards the same states");
 }
 
-/// The rings are built; what else NCCL may choose is not yet.
-Diagnostics check_collectives(const Scenario& scenario) {
-  switch (scenario.collectives.algorithm) {
-    case CollectiveAlgorithm::automatic:
-    case CollectiveAlgorithm::ring: return {};
-    case CollectiveAlgorithm::tree:
-    case CollectiveAlgorithm::nvls:
-    case CollectiveAlgorithm::hierarchical: break;
-  }
-  return {error_at(scenario, "collectives.algorithm", "only rings can be played yet: other algorithms load other links",
-                   "use auto or ring")};
+/// The hierarchical form needs islands.
+Diagnostics check_collectives(const Scenario& scenario, const Topology& topology,
+                              const std::vector<CardInstance>& cards) {
+  if (scenario.collectives.algorithm != CollectiveAlgorithm::hierarchical || cards.size() < 2) return {};
+  std::vector<VertexId> members;
+  for (const CardInstance& card : cards) members.push_back(card.vertex);
+  if (!islands_of(members, topology).empty()) return {};
+  return {error_at(scenario, "collectives.algorithm",
+                   fmt::format("no islands for a hierarchical collective: the {} cards are not several NVLink groups or "
+                               "servers of equal size",
+                               cards.size()),
+                   "use auto")};
 }
 
 /// Ranks that stragglers name must take part.
@@ -119,7 +121,7 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   if (has_error(unequal)) return unequal;
   const Diagnostics stragglers = check_stragglers(scenario, cards.size());
   if (has_error(stragglers)) return stragglers;
-  const Diagnostics collectives = check_collectives(scenario);
+  const Diagnostics collectives = check_collectives(scenario, topology, cards);
   if (has_error(collectives)) return collectives;
   const Result<RankLayout> layout = rank_layout(scenario, cards);
   if (!layout) return layout.diagnostics();
@@ -130,7 +132,9 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   built.facts.states_per_rank = step->states_per_rank;
   built.facts.shard_ranks = layout->shard_ranks;
   built.facts.replicas = layout->replicas;
-  built.plan = bind(std::move(*step), *layout, scenario, topology, cards);
+  Result<Plan> plan = bind(std::move(*step), *layout, scenario, topology, cards);
+  if (!plan) return plan.diagnostics();
+  built.plan = *std::move(plan);
   built.facts.received_per_rank = received_per_rank(built.plan);
   return built;
 }

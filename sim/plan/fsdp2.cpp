@@ -278,7 +278,7 @@ void Fsdp2Writer::reduce_gradients(Unit& unit) {
   if (unit.reduced_gradients) builder_.allocate(reduce_scatter_, MemoryCategory::buffers, sizes.reduced_shard);
   else builder_.allocate(reduce_scatter_, MemoryCategory::gradients, sizes.gradient_shard);
   if (input_.shard_ranks > 1) {
-    const CollectiveCall call{CollectiveKind::reduce_scatter, sizes.reduced};   // AVG: no division (S12)
+    const CollectiveCall call{CollectiveKind::reduce_scatter, sizes.reduced, Reduction::average};   // S12
     builder_.collective(reduce_scatter_, shard_, call, "reduce-scatter");
   }
   last_reduce_scatter_ = builder_.record(reduce_scatter_);
@@ -291,7 +291,8 @@ void Fsdp2Writer::all_reduce_and_accumulate(Unit& unit, StreamId reduced_on) {
   const UnitSizes& sizes = *unit.sizes;
   if (input_.replicas > 1) {
     builder_.wait(all_reduce_, reduced_on);
-    builder_.collective(all_reduce_, replicate_, {CollectiveKind::all_reduce, sizes.reduced_shard}, "all-reduce");
+    const CollectiveCall call{CollectiveKind::all_reduce, sizes.reduced_shard, Reduction::average};
+    builder_.collective(all_reduce_, replicate_, call, "all-reduce");
   }
   if (unit.reduced_gradients) {
     for (const std::size_t block : unit.blocks) {

@@ -40,6 +40,12 @@ CardRoute made_of(Transport transport, PathType type, std::optional<Route> route
   return {transport, PathType::disconnected, Route{ends.first, ends.second, {}, Duration{}}};
 }
 
+CardRoute staged(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to, PathType type) {
+  const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(to.number)];
+  std::optional<Route> route = memory ? via(parts, from.vertex, *memory, to.vertex) : std::nullopt;
+  return made_of(Transport::host_staged, type, std::move(route), {from.vertex, to.vertex});
+}
+
 /// The socket through which ACS sends what passes switches alone.
 std::optional<VertexId> root_of(const Topology::Parts& parts, VertexId card) {
   const Graph& graph = *parts.graph;
@@ -91,31 +97,44 @@ CardRoute within_server(const Topology::Parts& parts, const CardInstance& from, 
 
   const bool direct = within_level(type, peer_to_peer_level(parts.server)) && type != PathType::nvlink &&
                       writes_to_peers(parts, from) && writes_to_peers(parts, to);
-  if (!direct) {
-    const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(to.number)];
-    const std::optional<Route> staged = memory ? via(parts, from.vertex, *memory, to.vertex) : std::nullopt;
-    return made_of(Transport::host_staged, type, staged, ends);
-  }
+  if (!direct) return staged(parts, from, to, type);
   return made_of(Transport::peer_to_peer, type, pcie_way(parts, *std::move(found)), ends);
 }
 
-/// Card to NIC or NIC to card: directly if the NIC is near enough, else through the card's host memory.
-std::optional<Route> to_nic(const Topology::Parts& parts, const CardInstance& card, VertexId from, VertexId to) {
+/// Card to NIC or NIC to card: directly if the NIC is near enough or `access` says so, else through the card's host
+/// memory.
+std::optional<Route> to_nic(const Topology::Parts& parts, const CardInstance& card, std::pair<VertexId, VertexId> ends,
+                            std::optional<NicAccess> access) {
+  const auto [from, to] = ends;
   std::optional<FoundRoute> found = find_route(*parts.graph, from, to, Reach::server);
   if (!found) return std::nullopt;
-  if (found->type <= PathType::pxb && writes_to_peers(parts, card)) return pcie_way(parts, *std::move(found));
+  const bool near_enough = found->type <= PathType::pxb && writes_to_peers(parts, card);
+  if (access ? *access == NicAccess::direct : near_enough) return pcie_way(parts, *std::move(found));
   const std::optional<VertexId> memory = parts.memories[static_cast<std::size_t>(card.number)];
   return memory ? via(parts, from, *memory, to) : std::nullopt;
 }
 
-CardRoute between_servers(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
+/// One after the other; between two NICs of one server without a network the cable is missing.
+Route with_gap(Route first, const Route& second) {
+  first.links.insert(first.links.end(), second.links.begin(), second.links.end());
+  first.to = second.to;
+  first.latency += second.latency;
+  return first;
+}
+
+CardRoute by_network(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to,
+                     const std::optional<TransferWay>& way) {
   const std::pair ends(from.vertex, to.vertex);
   const std::optional<VertexId> sender = parts.nics[static_cast<std::size_t>(from.number)];
   const std::optional<VertexId> receiver = parts.nics[static_cast<std::size_t>(to.number)];
   if (!sender || !receiver) return made_of(Transport::network, PathType::disconnected, std::nullopt, ends);
-  const std::optional<Route> out = to_nic(parts, from, from.vertex, *sender);
+  const auto access = [&](NicAccess TransferWay::*end) { return way ? std::optional((*way).*end) : std::nullopt; };
+  const std::optional<Route> out = to_nic(parts, from, {from.vertex, *sender}, access(&TransferWay::sender));
   const std::optional<FoundRoute> across = find_route(*parts.graph, *sender, *receiver, Reach::network);
-  const std::optional<Route> in = to_nic(parts, to, *receiver, to.vertex);
+  const std::optional<Route> in = to_nic(parts, to, {*receiver, to.vertex}, access(&TransferWay::receiver));
+  if (out && in && !across && from.server == to.server) {
+    return made_of(Transport::network, PathType::net, with_gap(*out, *in), ends);
+  }
   if (!out || !across || !in) return made_of(Transport::network, PathType::disconnected, std::nullopt, ends);
   return made_of(Transport::network, PathType::net, join_routes(join_routes(*out, across->route), *in), ends);
 }
@@ -137,7 +156,19 @@ PathType peer_to_peer_level(const ServerSpec& server) {
 CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
   if (from.vertex == to.vertex) return {Transport::peer_to_peer, PathType::self, Route{from.vertex, to.vertex, {}, {}}};
   if (from.server == to.server) return within_server(parts, from, to);
-  return between_servers(parts, from, to);
+  return by_network(parts, from, to, std::nullopt);
+}
+
+CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to,
+                          const TransferWay& way) {
+  if (way.transport == Transport::network) return by_network(parts, from, to, way);
+  const std::pair ends(from.vertex, to.vertex);
+  std::optional<FoundRoute> found = find_route(*parts.graph, from.vertex, to.vertex, Reach::server);
+  if (!found) return made_of(way.transport, PathType::disconnected, std::nullopt, ends);
+  if (way.transport == Transport::host_staged) return staged(parts, from, to, found->type);
+  const PathType type = found->type;
+  if (type == PathType::nvlink) return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
+  return made_of(Transport::peer_to_peer, type, pcie_way(parts, *std::move(found)), ends);
 }
 
 }  // namespace takt

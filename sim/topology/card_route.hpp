@@ -12,4 +12,8 @@ PathType peer_to_peer_level(const ServerSpec& server);
 /// The route of one card to another; `type` is disconnected and the route empty if there is none.
 CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to);
 
+/// The same by a prescribed way.
+CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to,
+                          const TransferWay& way);
+
 }  // namespace takt

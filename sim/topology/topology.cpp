@@ -26,6 +26,9 @@ struct Topology::Impl {
     return parts.cards[static_cast<std::size_t>(number)];
   }
 
+  /// By the machine's own way if none is given.
+  const CardRoute& card_route(VertexId from, VertexId to, const std::optional<TransferWay>& way) const;
+
   Parts parts;
   std::vector<Edge> edges;                              // index = LinkId
   std::unordered_map<std::string, VertexId> names;
@@ -59,17 +62,38 @@ std::int32_t Topology::server_count() const { return impl_->parts.server_count; 
 const std::vector<NvlinkDomain>& Topology::nvlink_domains() const { return impl_->parts.nvlink_domains; }
 const ServerSpec& Topology::server_spec() const { return impl_->parts.server; }
 
-const CardRoute& Topology::card_route(VertexId from, VertexId to) const {
-  constexpr int vertex_bits = 32;
-  const std::uint64_t key = (std::uint64_t{index(from)} << vertex_bits) | std::uint64_t{index(to)};
+namespace {
+
+/// 0 for the machine's own way, else one number for each way that can be prescribed.
+std::uint64_t number_of(const std::optional<TransferWay>& way) {
+  if (!way) return 0;
+  const auto staged = [](NicAccess access) { return access == NicAccess::host_staged ? 1U : 0U; };
+  return 1 + static_cast<std::uint64_t>(way->transport) * 4 + staged(way->sender) * 2 + staged(way->receiver);
+}
+
+}  // namespace
+
+const CardRoute& Topology::Impl::card_route(VertexId from, VertexId to, const std::optional<TransferWay>& way) const {
+  constexpr int vertex_bits = 30, way_bits = 4;
+  const std::uint64_t key = (((std::uint64_t{index(from)} << vertex_bits) | std::uint64_t{index(to)}) << way_bits) |
+                            number_of(way);
   {
-    const std::lock_guard lock(impl_->mutex);
-    const auto found = impl_->card_routes.find(key);
-    if (found != impl_->card_routes.end()) return found->second;
+    const std::lock_guard lock(mutex);
+    const auto found = card_routes.find(key);
+    if (found != card_routes.end()) return found->second;
   }
-  CardRoute planned = plan_card_route(impl_->parts, impl_->card_at(from), impl_->card_at(to));
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->card_routes.emplace(key, std::move(planned)).first->second;
+  CardRoute planned = way ? plan_card_route(parts, card_at(from), card_at(to), *way)
+                          : plan_card_route(parts, card_at(from), card_at(to));
+  const std::lock_guard lock(mutex);
+  return card_routes.emplace(key, std::move(planned)).first->second;
+}
+
+const CardRoute& Topology::card_route(VertexId from, VertexId to) const {
+  return impl_->card_route(from, to, std::nullopt);
+}
+
+const CardRoute& Topology::card_route(VertexId from, VertexId to, const TransferWay& way) const {
+  return impl_->card_route(from, to, way);
 }
 
 std::optional<Route> Topology::to_host_memory(VertexId card) const {

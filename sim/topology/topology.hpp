@@ -30,6 +30,18 @@ enum class Transport {
   network,        ///< through NICs
 };
 
+/// Whether a NIC reads and writes a card's memory itself (GPUDirect) or host memory, to which the card copies.
+enum class NicAccess { direct, host_staged };
+
+/// A way of exchanging data that is prescribed instead of chosen.
+struct TransferWay {
+  Transport transport = Transport::peer_to_peer;
+  NicAccess sender = NicAccess::direct;      ///< of Transport::network
+  NicAccess receiver = NicAccess::direct;
+
+  bool operator==(const TransferWay&) const = default;
+};
+
 /// nvidia-smi's names of how far two devices are apart (semantics N5).
 enum class PathType { self, nvlink, pix, pxb, phb, node, sys, net, disconnected };
 
@@ -83,6 +95,10 @@ class Topology {
   /// How card `from` sends to card `to`: NVLink where they share a bridge or switch, else PCIe through switches, host
   /// bridges and sockets, else the network. Never uses a link that is not in the file. Each direction is its own route.
   const CardRoute& card_route(VertexId from, VertexId to) const;
+
+  /// The same by the way that NCCL, say, has chosen: `type` is disconnected if the machine has no such way. Within a
+  /// server Transport::network goes to the sender's NIC and from the receiver's.
+  const CardRoute& card_route(VertexId from, VertexId to, const TransferWay& way) const;
 
   /// Card to the host memory of its socket and back (offload, staging). Nothing if no path exists.
   std::optional<Route> to_host_memory(VertexId card) const;

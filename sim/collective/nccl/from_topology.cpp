@@ -1,13 +1,13 @@
 #include "collective/nccl/from_topology.hpp"
 
+#include "base/contract.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
-
-#include "base/contract.hpp"
 
 namespace takt {
 namespace {
@@ -48,7 +48,9 @@ NcclCpu cpu_of(const Device& socket) {
   return cpu;
 }
 
-NcclSpeed megabytes(Bandwidth bandwidth) { return NcclSpeed(static_cast<std::int64_t>(bandwidth.count() / 1e6 + 0.5)); }
+NcclSpeed megabytes(Bandwidth bandwidth) {
+  return NcclSpeed(static_cast<std::int64_t>(bandwidth.count() / 1e6 + 0.5));
+}
 
 NcclSpeed slot_speed(const Link& link) {
   const std::int64_t generation = std::clamp<std::int64_t>(link.generation, 1, 6);
@@ -59,17 +61,16 @@ NcclSpeed slot_speed(const Link& link) {
 /// The devices of one server, and the links by the device they leave.
 class ServerReader {
  public:
-  ServerReader(const Topology& topology, std::int32_t server) : topology_(topology) {
-    for (std::size_t i = 0; i < topology.link_count(); ++i) {
-      const auto link = id_at<LinkId>(i);
-      const VertexId source = topology.link_source(link);
-      if (topology.device(source).server == server) links_[source].push_back(link);
-    }
+  ServerReader(const Topology& topology, const std::vector<LinkId>& links) : topology_(topology) {
+    for (const LinkId link : links) links_[topology.link_source(link)].push_back(link);
   }
 
-  /// The cards at `cards`, with the ranks beside them, in that order.
-  NcclSystem read(const std::vector<std::pair<VertexId, std::int64_t>>& cards) {
+  /// The cards at `cards`, with the ranks beside them, in that order; nothing if the server is not one NCCL knows.
+  std::optional<NcclSystem> read(const std::vector<std::pair<VertexId, std::int64_t>>& cards) {
     place_pci_tree();
+    const bool all_placed =
+        std::all_of(cards.begin(), cards.end(), [&](const auto& card) { return slots_.contains(card.first); });
+    if (!all_placed) return std::nullopt;
     for (const auto& [card, rank] : cards) position_of_card_[card] = position_of_card_.size();
     for (const auto& [card, rank] : cards) system_.gpus.push_back(gpu_of(card, rank));
     for (const auto& [vertex, links] : links_) {
@@ -88,7 +89,6 @@ class ServerReader {
       system_.cpus.push_back(cpu_of(topology_.device(vertex)));
       frontier.push_back(vertex);
     }
-    expects(!frontier.empty(), "a server has a socket");
     for (std::size_t next = 0; next < frontier.size(); ++next) {
       for (const LinkId id : links_[frontier[next]]) {
         const Link& link = topology_.link(id);
@@ -110,7 +110,6 @@ class ServerReader {
     const CardSpec& spec = topology_.card_spec(instance);
     const PeerToPeerSpec& state = topology_.server_spec().peer_to_peer;
     NcclGpu gpu;
-    expects(slots_.contains(card), "a card hangs on PCIe");
     gpu.slot = slots_.at(card);
     gpu.rank = rank;
     gpu.device = number_in_server(instance);
@@ -140,7 +139,7 @@ class ServerReader {
     if (!slots_.contains(vertex)) return;
     const Device& device = topology_.device(vertex);
     NcclNet net;
-    net.name = device.name;
+    net.name = device.name.substr(device.name.find('/') + 1);  // equal servers have equal ports
     net.device = static_cast<std::int64_t>(system_.nics.size());
     net.asic = static_cast<std::uint64_t>(net.device);
     net.direct_rdma = DirectRdma::supported;
@@ -171,7 +170,17 @@ class ServerReader {
 
 }  // namespace
 
-std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology) {
+LinksByServer links_by_server(const Topology& topology) {
+  LinksByServer links(static_cast<std::size_t>(topology.server_count()));
+  for (std::size_t i = 0; i < topology.link_count(); ++i) {
+    const std::int32_t server = topology.device(topology.link_source(id_at<LinkId>(i))).server;
+    if (server >= 0) links.at(static_cast<std::size_t>(server)).push_back(id_at<LinkId>(i));
+  }
+  return links;
+}
+
+std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology,
+                                     const LinksByServer& links) {
   expects(!members.empty(), "a communicator has members");
   std::vector<std::int32_t> servers;
   std::map<std::int32_t, std::vector<std::pair<VertexId, std::int64_t>>> cards;
@@ -184,9 +193,16 @@ std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const To
   for (const std::int32_t server : servers) {
     // NCCL numbers cards as the bus does; ranks may be in another order.
     std::sort(cards[server].begin(), cards[server].end());
-    systems.push_back(ServerReader(topology, server).read(cards[server]));
+    std::optional<NcclSystem> system =
+        ServerReader(topology, links.at(static_cast<std::size_t>(server))).read(cards[server]);
+    if (!system) return {};
+    systems.push_back(*std::move(system));
   }
   return systems;
+}
+
+std::vector<NcclSystem> nccl_systems(std::span<const VertexId> members, const Topology& topology) {
+  return nccl_systems(members, topology, links_by_server(topology));
 }
 
 NcclSettings with_peer_to_peer_of(NcclSettings settings, const ServerSpec& server) {

@@ -1,12 +1,13 @@
 // An NCCL graph file: channels that a user prescribes instead of the search.
 #pragma once
 
+#include "collective/nccl/path_type.hpp"
+#include "collective/nccl/speed.hpp"
+
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include "collective/nccl/path_type.hpp"
-#include "collective/nccl/speed.hpp"
 
 namespace takt {
 
@@ -15,7 +16,7 @@ struct NcclFileChannel {
   std::vector<std::int64_t> devices;
   std::vector<std::int64_t> nets;  ///< none, or the port it comes in by and the port it leaves by
 
-  bool operator==(const NcclFileChannel&) const = default;
+  auto operator<=>(const NcclFileChannel&) const = default;
 };
 
 struct NcclFileGraph {
@@ -29,13 +30,13 @@ struct NcclFileGraph {
   NcclPathType type_inter = NcclPathType::pix;
   std::vector<NcclFileChannel> channels;
 
-  bool operator==(const NcclFileGraph&) const = default;
+  auto operator<=>(const NcclFileGraph&) const = default;
 };
 
 struct NcclGraphFile {
   std::vector<NcclFileGraph> graphs;
 
-  bool operator==(const NcclGraphFile&) const = default;
+  auto operator<=>(const NcclGraphFile&) const = default;
 };
 
 }  // namespace takt

@@ -1,12 +1,11 @@
 #include "collective/nccl/plan.hpp"
 
+#include "base/contract.hpp"
+
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <optional>
-
-#include <fmt/format.h>
-
-#include "base/contract.hpp"
 
 namespace takt {
 namespace {
@@ -36,9 +35,9 @@ Diagnostics check_servers(std::span<const NcclSystem> servers) {
   std::sort(ranks.begin(), ranks.end());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] != static_cast<std::int64_t>(i)) {
-      problems.push_back(refusal(fmt::format("ranks of a communicator are 0 to {}, each once; {} is out of line",
-                                             ranks.size() - 1, ranks[i]),
-                                 {}));
+      problems.push_back(refusal(
+          fmt::format("ranks of a communicator are 0 to {}, each once; {} is out of line", ranks.size() - 1, ranks[i]),
+          {}));
       break;
     }
   }
@@ -46,8 +45,8 @@ Diagnostics check_servers(std::span<const NcclSystem> servers) {
 }
 
 /// N48.
-bool reduction_allows(const CollectiveCall& call, NcclReduction reduction, NcclAlgorithm algorithm) {
-  if (reduction == NcclReduction::sum || call.kind == CollectiveKind::all_gather ||
+bool reduction_allows(const CollectiveCall& call, NcclAlgorithm algorithm) {
+  if (call.reduction == Reduction::sum || call.kind == CollectiveKind::all_gather ||
       call.kind == CollectiveKind::broadcast) {
     return true;
   }
@@ -61,13 +60,13 @@ struct Candidate {
 };
 
 /// All available pairs, best first; of equal times the one NCCL looks at first (N40).
-std::vector<Candidate> candidates(const NcclPlan& plan, const CollectiveCall& call, NcclReduction reduction) {
+std::vector<Candidate> candidates(const NcclPlan& plan, const CollectiveCall& call) {
   std::vector<Candidate> found;
   for (std::size_t a = 0; a < nccl_algorithms; ++a) {
     for (std::size_t p = 0; p < nccl_protocols; ++p) {
       const auto algorithm = static_cast<NcclAlgorithm>(a);
       const auto protocol = static_cast<NcclProtocol>(p);
-      const double time = planned_time_us(plan, call, reduction, algorithm, protocol);
+      const double time = planned_time_us(plan, call, algorithm, protocol);
       if (time >= 0.0) found.push_back({algorithm, protocol, time});
     }
   }
@@ -149,7 +148,7 @@ Result<NcclPlan> plan_nccl(std::span<const NcclSystem> servers, const NcclSettin
   if (plan.communicator.ranks > 1) {
     for (const CollectiveKind kind :
          {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-      if (candidates(plan, {kind, Bytes(1)}, NcclReduction::average).empty()) {
+      if (candidates(plan, {kind, Bytes(1), Reduction::average}).empty()) {
         return refusal("the NCCL settings leave no algorithm and protocol for every collective",
                        "all-gather and reduce-scatter need the ring algorithm");
       }
@@ -158,20 +157,24 @@ Result<NcclPlan> plan_nccl(std::span<const NcclSystem> servers, const NcclSettin
   return plan;
 }
 
-double planned_time_us(const NcclPlan& plan, const CollectiveCall& call, NcclReduction reduction,
-                       NcclAlgorithm algorithm, NcclProtocol protocol) {
-  if (!reduction_allows(call, reduction, algorithm)) return -1.0;
+double planned_time_us(const NcclPlan& plan, const CollectiveCall& call, NcclAlgorithm algorithm,
+                       NcclProtocol protocol) {
+  if (!reduction_allows(call, algorithm)) return -1.0;
   return nccl::planned_time_us(plan.table, plan.communicator, plan.settings, call, algorithm, protocol);
 }
 
-NcclChoice choose(const NcclPlan& plan, const CollectiveCall& call, NcclReduction reduction) {
+NcclChoice choose(const NcclPlan& plan, const CollectiveCall& call, std::span<const NcclAlgorithm> preferred) {
   NcclChoice choice;
   if (plan.communicator.ranks < 2) return choice;
-  const std::vector<Candidate> found = candidates(plan, call, reduction);
+  const std::vector<Candidate> found = candidates(plan, call);
   expects(!found.empty(), "a plan offers an algorithm for every collective");
-  choice.algorithm = found.front().algorithm;
-  choice.protocol = found.front().protocol;
-  choice.planned_time_us = found.front().time_us;
+  const auto wanted = std::find_if(found.begin(), found.end(), [&](const Candidate& candidate) {
+    return std::find(preferred.begin(), preferred.end(), candidate.algorithm) != preferred.end();
+  });
+  const Candidate& best = wanted == found.end() ? found.front() : *wanted;
+  choice.algorithm = best.algorithm;
+  choice.protocol = best.protocol;
+  choice.planned_time_us = best.time_us;
   size_kernel(plan, call, choice);
   choice.ctas = ctas_with_data(plan, call, choice);
   return choice;
@@ -180,21 +183,21 @@ NcclChoice choose(const NcclPlan& plan, const CollectiveCall& call, NcclReductio
 std::string explain(const NcclPlan& plan) {
   const nccl::Communicator& communicator = plan.communicator;
   const std::int64_t nodes = communicator.node_count();
-  std::string text = fmt::format("{} ranks on {} {}; {}; {}", communicator.ranks, nodes, nodes == 1 ? "node" : "nodes",
-                                 graph_text(communicator.ring, "ring", nodes),
-                                 graph_text(communicator.tree, "tree", nodes));
+  std::string text =
+      fmt::format("{} ranks on {} {}; {}; {}", communicator.ranks, nodes, nodes == 1 ? "node" : "nodes",
+                  graph_text(communicator.ring, "ring", nodes), graph_text(communicator.tree, "tree", nodes));
   if (communicator.nvls.channels > 0) text += "; " + graph_text(communicator.nvls, "NVLS", nodes);
   text += fmt::format("; {} CTAs", communicator.channels);
   if (communicator.nvls_channels > 0) text += fmt::format(", NVLS {}", communicator.nvls_channels);
   return text;
 }
 
-std::string explain(const NcclPlan& plan, const CollectiveCall& call, NcclReduction reduction) {
+std::string explain(const NcclPlan& plan, const CollectiveCall& call) {
   if (plan.communicator.ranks < 2) return "one rank: nothing to do";
-  const NcclChoice choice = choose(plan, call, reduction);
+  const NcclChoice choice = choose(plan, call);
   std::string text = fmt::format("{}, {}, {} CTAs of {} threads; NCCL plans {:.1f} us", to_text(choice.algorithm),
                                  to_text(choice.protocol), choice.ctas, choice.threads, choice.planned_time_us);
-  const std::vector<Candidate> found = candidates(plan, call, reduction);
+  const std::vector<Candidate> found = candidates(plan, call);
   if (found.size() > 1) {
     text += fmt::format("; next best {}, {}: {:.1f} us", to_text(found[1].algorithm), to_text(found[1].protocol),
                         found[1].time_us);

@@ -1,8 +1,8 @@
 #include "collective/nccl/plan_runtime.hpp"
 
-#include <algorithm>
-
 #include "base/contract.hpp"
+
+#include <algorithm>
 
 namespace takt {
 namespace {
@@ -31,29 +31,21 @@ RingHops hops_of_ring(const NcclPlan& plan, std::size_t ring) {
   RingHops hops;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     switch (hop_between(plan, ranks[i], ranks[(i + 1) % ranks.size()])) {
-      case HopKind::nvlink: ++hops.nvlink; break;
-      case HopKind::p2p: ++hops.p2p; break;
-      case HopKind::shm: ++hops.shm; break;
-      case HopKind::net: ++hops.net; break;
+      case HopKind::nvlink:
+        ++hops.nvlink;
+        break;
+      case HopKind::p2p:
+        ++hops.p2p;
+        break;
+      case HopKind::shm:
+        ++hops.shm;
+        break;
+      case HopKind::net:
+        ++hops.net;
+        break;
     }
   }
   return hops;
-}
-
-RuntimeQuery runtime_query(const NcclPlan& plan, const CollectiveCall& call, const NcclChoice& choice,
-                           const LinkRates& rates) {
-  RuntimeQuery query;
-  query.call = call;
-  query.algorithm = choice.algorithm;
-  query.protocol = choice.protocol;
-  query.ctas = choice.ctas;
-  query.ranks = plan.communicator.ranks;
-  query.nodes = plan.communicator.node_count();
-  query.hops = hops_of_ring(plan, 0);
-  query.edge_rate = rates.edge;
-  query.node_network_rate = rates.node_network;
-  query.compute_capability = nccl::least_compute_capability(plan.communicator.kinds.front().machine.graph);
-  return query;
 }
 
 }  // namespace takt

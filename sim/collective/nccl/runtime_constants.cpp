@@ -1,7 +1,5 @@
 #include "collective/nccl/runtime_constants.hpp"
 
-#include "base/contract.hpp"
-
 namespace takt {
 namespace {
 
@@ -18,14 +16,42 @@ namespace {
 //   CTA 13.0: aic_rtxpro n = 8, rtxpro6000_8_festr.
 // Network: its own limits are FabricConstants; a CTA's 24 GB/s never binds in the rows.
 constexpr std::array<HopConstants, hop_kinds> hops{{
-    {.usable = 1.0, .ll_us = 0.84, .ll128_us = 2.8, .simple_start_us = 10.7, .simple_us = 2.8, .ll_per_cta = 12.6,
-     .ll128_per_cta = 18.6, .simple_per_cta = 27.0, .ring_overlap_loss = 0.4},
-    {.usable = 0.76, .ll_us = 1.2, .ll128_us = 2.8, .simple_start_us = 8.0, .simple_us = 3.5, .ll_per_cta = 14.7,
-     .ll128_per_cta = 18.6, .simple_per_cta = 16.6, .ring_overlap_loss = 0.0},
-    {.usable = 0.60, .ll_us = 1.3, .ll128_us = 2.8, .simple_start_us = 8.0, .simple_us = 2.6, .ll_per_cta = 5.1,
-     .ll128_per_cta = 18.6, .simple_per_cta = 13.0, .ring_overlap_loss = 0.0},
-    {.usable = 1.0, .ll_us = 0.0, .ll128_us = 0.0, .simple_start_us = 0.0, .simple_us = 0.0, .ll_per_cta = 12.6,
-     .ll128_per_cta = 18.6, .simple_per_cta = 24.0, .ring_overlap_loss = 0.0},
+    {.usable = 1.0,
+     .ll_us = 0.84,
+     .ll128_us = 2.8,
+     .simple_start_us = 10.7,
+     .simple_us = 2.8,
+     .ll_per_cta = 12.6,
+     .ll128_per_cta = 18.6,
+     .simple_per_cta = 27.0,
+     .ring_overlap_loss = 0.4},
+    {.usable = 0.76,
+     .ll_us = 1.2,
+     .ll128_us = 2.8,
+     .simple_start_us = 8.0,
+     .simple_us = 3.5,
+     .ll_per_cta = 14.7,
+     .ll128_per_cta = 18.6,
+     .simple_per_cta = 16.6,
+     .ring_overlap_loss = 0.0},
+    {.usable = 0.60,
+     .ll_us = 1.3,
+     .ll128_us = 2.8,
+     .simple_start_us = 8.0,
+     .simple_us = 2.6,
+     .ll_per_cta = 5.1,
+     .ll128_per_cta = 18.6,
+     .simple_per_cta = 13.0,
+     .ring_overlap_loss = 0.0},
+    {.usable = 1.0,
+     .ll_us = 0.0,
+     .ll128_us = 0.0,
+     .simple_start_us = 0.0,
+     .simple_us = 0.0,
+     .ll_per_cta = 12.6,
+     .ll128_per_cta = 18.6,
+     .simple_per_cta = 24.0,
+     .ring_overlap_loss = 0.0},
 }};
 
 // Smallest sizes of each family: rtx2080ti_2 8.5; A100 hosts 9.3 with slower Simple steps (aic_a100, superbench, stas);
@@ -45,25 +71,25 @@ constexpr FabricConstants cloud_roce{15.0, 17.0, 0.99};
 constexpr FabricConstants efa{34.0, 23.0, 0.93};
 constexpr FabricConstants tcpx{58.0, 116.0, 0.79};
 
+constexpr RuntimeConstants recorded{.hops = hops,
+                                    .hosts = {turing, ampere, ada, hopper, blackwell},
+                                    .fabrics = {rdma, cloud_roce, efa, tcpx},
+                                    .nvls_start_us = 24.0,
+                                    .nvls_tree_start_us = 102.0,
+                                    .nvls_fill_per_cta = 33.0,
+                                    .low_latency_extra_steps = 2.8};
+
 }  // namespace
 
-const HopConstants& hop_constants(HopKind kind) { return hops[static_cast<std::size_t>(kind)]; }
-
-const HostConstants& host_constants(std::int64_t compute_capability) {
-  if (compute_capability >= 100) return blackwell;
-  if (compute_capability >= 90) return hopper;
-  if (compute_capability > 80) return ada;
-  return compute_capability == 80 ? ampere : turing;
+HostFamily host_family(std::int64_t compute_capability) {
+  if (compute_capability >= 100) return HostFamily::blackwell;
+  if (compute_capability >= 90) return HostFamily::hopper;
+  if (compute_capability > 80) return HostFamily::ada;
+  return compute_capability == 80 ? HostFamily::ampere : HostFamily::turing;
 }
 
-const FabricConstants& fabric_constants(NcclFabric kind) {
-  switch (kind) {
-    case NcclFabric::rdma: return rdma;
-    case NcclFabric::cloud_roce: return cloud_roce;
-    case NcclFabric::efa: return efa;
-    case NcclFabric::tcpx: return tcpx;
-  }
-  unreachable("unknown fabric");
+const RuntimeConstants& recorded_constants() {
+  return recorded;
 }
 
 }  // namespace takt

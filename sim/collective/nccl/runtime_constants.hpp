@@ -1,6 +1,8 @@
 // The numbers of the runtime model, each once, with the measured rows it rests on. "Rows" are tables of the validation
-// data (collective_rows.csv); microseconds and GB/s (10^9 bytes a second).
+// data (validation/collectives/rows.csv); microseconds and GB/s (10^9 bytes a second).
 #pragma once
+
+#include "config/nccl_settings.hpp"
 
 #include <array>
 #include <cstddef>
@@ -35,8 +37,13 @@ struct HostConstants {
   double base_us;                 ///< launch and first flag of any collective
   double nvlink_simple_start_us;  ///< overrides HopConstants for NVLink
   double nvlink_simple_us;
-  double nvls_efficiency;         ///< of all NVLinks of a card, when the switch reduces; 0: no NVLS
+  double nvls_efficiency;  ///< of all NVLinks of a card, when the switch reduces; 0: no NVLS
 };
+enum class HostFamily : std::uint8_t { turing, ampere, ada, hopper, blackwell };
+inline constexpr std::size_t host_families = 5;
+
+/// By compute capability: 75, 80, 90, ...
+HostFamily host_family(std::int64_t compute_capability);
 
 /// A network as NCCL's proxy threads see it.
 struct FabricConstants {
@@ -44,21 +51,27 @@ struct FabricConstants {
   double simple_us;  ///< a crossing in Simple
   double usable;     ///< of the NICs' rate
 };
+inline constexpr std::size_t nccl_fabrics = 4;
 
-const HopConstants& hop_constants(HopKind kind);
+struct RuntimeConstants {
+  std::array<HopConstants, hop_kinds> hops;
+  std::array<HostConstants, host_families> hosts;
+  std::array<FabricConstants, nccl_fabrics> fabrics;
+  double nvls_start_us;       ///< rows: H100 and H200 all-reduce, 2 to 32 MiB
+  double nvls_tree_start_us;  ///< rows: two-node all-reduce (aws_p5_2n, h100_2n)
+  double nvls_fill_per_cta;   ///< GB/s while the pipeline fills; rows as above
+  double
+      low_latency_extra_steps;  ///< LL and LL128 keep CTAs busy for more steps than the ring has; aic_*, 64 KiB-4 MiB
 
-/// By compute capability: 75, 80, 90, ...
-const HostConstants& host_constants(std::int64_t compute_capability);
+  const HopConstants& of(HopKind kind) const { return hops[static_cast<std::size_t>(kind)]; }
+  const HostConstants& of(HostFamily family) const { return hosts[static_cast<std::size_t>(family)]; }
+  const FabricConstants& of(NcclFabric fabric) const { return fabrics[static_cast<std::size_t>(fabric)]; }
+};
 
-enum class NcclFabric : std::uint8_t { rdma, cloud_roce, efa, tcpx };
-const FabricConstants& fabric_constants(NcclFabric kind);
+/// What fits the measurements; every prediction uses these unless constants are being fitted.
+const RuntimeConstants& recorded_constants();
 
-// NVLS and NVLSTree.
-inline constexpr double nvls_start_us = 24.0;                    ///< rows: H100 and H200 all-reduce, 2 to 32 MiB
-inline constexpr double nvls_tree_start_us = 102.0;              ///< rows: two-node all-reduce (aws_p5_2n, h100_2n)
-inline constexpr double nvls_fill_per_cta = 33.0;                ///< GB/s while the pipeline fills; rows as above
-inline constexpr double nvls_fill_bytes = 1.6 * 1024 * 1024;     ///< at most this much a CTA
-// LL and LL128 keep CTAs busy for some steps more than the ring has; rows: 64 KiB to 4 MiB of aic_*.
-inline constexpr double low_latency_extra_steps = 2.8;
+/// NVLS fills its pipeline with at most this much a CTA: a channel's buffers, 1.6 MiB.
+inline constexpr double nvls_fill_bytes = 1.6 * 1024 * 1024;
 
 }  // namespace takt

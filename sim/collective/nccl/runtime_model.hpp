@@ -2,11 +2,11 @@
 // planned time is not used.
 #pragma once
 
-#include <cstdint>
-
 #include "collective/call.hpp"
 #include "collective/nccl/runtime_constants.hpp"
 #include "collective/nccl/settings.hpp"
+
+#include <cstdint>
 
 namespace takt {
 
@@ -26,27 +26,31 @@ struct RuntimeQuery {
   /// GB/s that an edge of the ring gets, all channels together: the max-min share on its links, each of which counts
   /// its usable rate. For a tree: what an edge gets while the ways up and down run together (through NVSwitches an
   /// inner card sends both over the same links and each gets half; over a PCIe crossing they go opposite ways). For
-  /// NVLS: all NVLinks of a card.
+  /// NVLS and NVLSTree: all NVLinks of a card.
   double edge_rate = 0.0;
-  double node_network_rate = 0.0;  ///< GB/s, usable rate of all NICs of a node; 0 on one node
+  double network_rate = 0.0;  ///< NVLSTree: GB/s of the whole buffer that the network takes, up and down together
   std::int64_t compute_capability = 90;
   NcclFabric fabric = NcclFabric::rdma;
 };
 
 enum class RuntimeLimit : std::uint8_t { links, ctas, network };
 
-/// Fixed time, then `work` bytes of each edge at `rate`, the lesser of what links and CTAs can do.
+/// Fixed times, then `work` bytes of each edge at the lesser of what links and CTAs can do.
 struct RuntimeEstimate {
-  double fixed_us = 0.0;
+  double start_us = 0.0;    ///< once
+  double steps_us = 0.0;    ///< all steps of the longest way
+  std::int64_t steps = 0;   ///< h of a ring; up and down of a tree; 0 for NVLS
   double work_bytes = 0.0;  ///< what an edge carries, with the protocol's flags and the ring's overlap loss
   double link_rate = 0.0;   ///< GB/s, as given
   double cta_rate = 0.0;    ///< GB/s of `work` that the CTAs can do; infinite where they do not bind
+  double per_cta = 0.0;     ///< GB/s that one CTA moves of its data, step after step
   RuntimeLimit limit = RuntimeLimit::links;
 
+  double fixed_us() const { return start_us + steps_us; }
   double time_us() const;
 };
 
 /// Needs ranks >= 2, ctas >= 1, edge_rate > 0. CollNet and PAT are not modelled: PAT is taken as a ring.
-RuntimeEstimate estimate_runtime(const RuntimeQuery& query);
+RuntimeEstimate estimate_runtime(const RuntimeQuery& query, const RuntimeConstants& constants = recorded_constants());
 
 }  // namespace takt

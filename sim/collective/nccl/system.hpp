@@ -2,13 +2,14 @@
 // (topology_xml.hpp) or from a Takt topology; only cards that take part in the communicator are in it.
 #pragma once
 
+#include "collective/nccl/speed.hpp"
+
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "collective/nccl/speed.hpp"
 
 namespace takt {
 
@@ -23,7 +24,7 @@ struct NcclCpu {
   std::int64_t family = 0;
   std::int64_t model = 0;  ///< tells Intel's and Zhaoxin's generations apart (N3)
 
-  bool operator==(const NcclCpu&) const = default;
+  auto operator<=>(const NcclCpu&) const = default;
 };
 
 /// Where a device hangs in the PCIe tree, and how fast its slot is.
@@ -33,7 +34,7 @@ struct PciSlot {
   std::size_t position = 0;  ///< of the CPU or switch in its list
   NcclSpeed speed{};         ///< one direction; pci_speed()
 
-  bool operator==(const PciSlot&) const = default;
+  auto operator<=>(const PciSlot&) const = default;
 };
 
 /// The lane rates of PCIe generations 1 to 6, GT/s rounded as the generations are named.
@@ -50,22 +51,22 @@ struct NcclPciSwitch {
   PciSlot slot;
   std::uint64_t device = 0;  ///< vendor, device and subsystem ids, 16 bits each; some switches are told apart by it
 
-  bool operator==(const NcclPciSwitch&) const = default;
+  auto operator<=>(const NcclPciSwitch&) const = default;
 };
 
 struct NvSwitchEnd {  ///< all NVSwitches of a server are one vertex to NCCL
-  bool operator==(const NvSwitchEnd&) const = default;
+  auto operator<=>(const NvSwitchEnd&) const = default;
 };
 struct GpuEnd {
   std::size_t position = 0;
-  bool operator==(const GpuEnd&) const = default;
+  auto operator<=>(const GpuEnd&) const = default;
 };
 
 struct NcclNvlink {
   std::variant<NvSwitchEnd, GpuEnd> end;
   std::int64_t count = 0;  ///< links joined into one
 
-  bool operator==(const NcclNvlink&) const = default;
+  auto operator<=>(const NcclNvlink&) const = default;
 };
 
 enum class DirectRdma : std::uint8_t { unsupported, supported };
@@ -74,27 +75,27 @@ enum class PeerAccess : std::uint8_t { refused, supported };  ///< over PCIe, as
 struct NcclGpu {
   PciSlot slot;
   std::int64_t rank = 0;
-  std::int64_t device = 0;  ///< NVML's number; spreads cards over NICs
+  std::int64_t device = 0;              ///< NVML's number; spreads cards over NICs
   std::int64_t compute_capability = 0;  ///< 89 for sm89
   DirectRdma direct_rdma = DirectRdma::supported;
   PeerAccess peer_access = PeerAccess::supported;
   std::vector<NcclNvlink> nvlinks;
   NcclSpeed c2c{};  ///< chip-to-chip link with its CPU; 0: none
 
-  bool operator==(const NcclGpu&) const = default;
+  auto operator<=>(const NcclGpu&) const = default;
 };
 
 /// One network port.
 struct NcclNet {
   std::string name;
   std::int64_t device = 0;
-  NcclSpeed speed{};  ///< N4: Mb/s over 8000
-  double latency = 0.0;  ///< us
+  NcclSpeed speed{};       ///< N4: Mb/s over 8000
+  double latency = 0.0;    ///< us
   std::uint64_t asic = 0;  ///< ports of one adapter share it
   std::int64_t port = 0;
   DirectRdma direct_rdma = DirectRdma::unsupported;
 
-  bool operator==(const NcclNet&) const = default;
+  auto operator<=>(const NcclNet&) const = default;
 };
 
 /// A network adapter; ports of one adapter share its slot.
@@ -102,7 +103,7 @@ struct NcclNic {
   PciSlot slot;
   std::vector<NcclNet> nets;
 
-  bool operator==(const NcclNic&) const = default;
+  auto operator<=>(const NcclNic&) const = default;
 };
 
 struct NcclSystem {
@@ -111,7 +112,7 @@ struct NcclSystem {
   std::vector<NcclGpu> gpus;
   std::vector<NcclNic> nics;
 
-  bool operator==(const NcclSystem&) const = default;
+  auto operator<=>(const NcclSystem&) const = default;
 };
 
 /// The same server with only the cards at `positions` (ascending) taking part.

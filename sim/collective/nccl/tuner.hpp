@@ -2,19 +2,12 @@
 // NCCL's belief decides what runs. It is not how long it takes: see runtime_model.hpp.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "collective/call.hpp"
 #include "collective/nccl/communicator.hpp"
 #include "collective/nccl/settings.hpp"
 
-namespace takt {
-
-/// NVLS and its kin reduce in the switch, which can add but not scale: an average is a scaled sum (N48).
-enum class NcclReduction : std::uint8_t { sum, average };
-
-}  // namespace takt
+#include <array>
+#include <cstdint>
 
 namespace takt::nccl {
 

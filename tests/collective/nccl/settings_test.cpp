@@ -1,7 +1,6 @@
 // Environment settings and releases.
-#include "catch.hpp"
-
 #include "cases.hpp"
+#include "catch.hpp"
 #include "collective/nccl/topology_xml.hpp"
 
 using namespace takt;
@@ -15,8 +14,12 @@ NcclPlan plan_with(const std::string& fixture, const NcclSettings& settings, std
   return *std::move(plan);
 }
 
-constexpr CollectiveCall all_reduce(std::int64_t bytes) { return {CollectiveKind::all_reduce, Bytes(bytes)}; }
-constexpr CollectiveCall all_gather(std::int64_t bytes) { return {CollectiveKind::all_gather, Bytes(bytes)}; }
+constexpr CollectiveCall all_reduce(std::int64_t bytes) {
+  return {CollectiveKind::all_reduce, Bytes(bytes)};
+}
+constexpr CollectiveCall all_gather(std::int64_t bytes) {
+  return {CollectiveKind::all_gather, Bytes(bytes)};
+}
 
 }  // namespace
 
@@ -46,7 +49,8 @@ TEST_CASE("Algorithms and protocols", "[nccl]") {
   NcclSettings settings;
   CHECK(choose(plan_with("hgx_h100_8", settings), all_reduce(256 << 20)).algorithm == NcclAlgorithm::nvls);
   SECTION("an average cannot be reduced by the switch (N48): 1361 against 1012 us") {
-    const NcclChoice average = choose(plan_with("hgx_h100_8", settings), all_reduce(256 << 20), NcclReduction::average);
+    const NcclChoice average =
+        choose(plan_with("hgx_h100_8", settings), {CollectiveKind::all_reduce, Bytes(256 << 20), Reduction::average});
     CHECK(average.algorithm == NcclAlgorithm::ring);
     CHECK(average.planned_time_us == Approx(1361).epsilon(0.001));
   }
@@ -158,6 +162,6 @@ TEST_CASE("What cannot be planned is refused with a reason", "[nccl]") {
 TEST_CASE("Plans explain themselves", "[nccl]") {
   const NcclPlan plan = plan_with("h200nvl_8_quads_sw4_spr", {});
   CHECK(explain(plan) == "8 ranks on 1 node; ring 2 x 11 GB/s (SYS); tree 2 x 20 GB/s (SYS); 4 CTAs");
-  CHECK(explain(plan, all_reduce(64 << 20), NcclReduction::sum) ==
+  CHECK(explain(plan, all_reduce(64 << 20)) ==
         "Tree, Simple, 4 CTAs of 640 threads; NCCL plans 4623.4 us; next best Ring, Simple: 5426.4 us");
 }

@@ -1,0 +1,38 @@
+// From the lanes of a collective to activities: one a lane, or one a message.
+#pragma once
+
+#include "collective/activity.hpp"
+#include "collective/lowering.hpp"
+#include "collective/solo.hpp"
+
+#include <vector>
+
+namespace takt {
+
+/// What the activities of a collective have in common.
+struct LaneWork {
+  double work = 0.0;       ///< bytes of all lanes together, flags and overlap loss included
+  double payload = 1.0;    ///< share of it that is data
+  double cap = 0.0;        ///< bytes/s of all lanes together
+  std::int64_t steps = 1;  ///< of a ring; of the longest way of a tree
+  std::int64_t ctas = 1;
+  Duration hop{};  ///< chunked: before each message
+};
+
+/// Resources and their demands for each byte of work of a lane.
+std::vector<Demand> demands_of(std::span<const Hop> hops, const CommunicatorCards& cards, const Topology& topology,
+                               const CollectiveOptions& options);
+
+/// Fluid: one activity a lane.
+std::vector<Activity> fluid_activities(std::span<const Lane> lanes, const LaneWork& work,
+                                       const CommunicatorCards& cards, const Topology& topology,
+                                       const CollectiveOptions& options);
+
+/// Chunked: one activity a message. A member of a ring passes on what came in the step before; a card of a tree what
+/// came from all below it (or from above it); switches take one part of the buffer after another. A ring's step is cut
+/// into NCCL's pipeline chunks if the settings ask for that; trees and switches have no other unit and always are.
+std::vector<Activity> message_activities(std::span<const Lane> lanes, const LaneWork& work,
+                                         const CommunicatorCards& cards, const Topology& topology,
+                                         const CollectiveOptions& options);
+
+}  // namespace takt

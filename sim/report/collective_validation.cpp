@@ -1,0 +1,230 @@
+#include "report/collective_validation.hpp"
+
+#include "metrics/statistics.hpp"
+#include "report/nccl_tests.hpp"
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace takt {
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// Cells of a line; the lists quote nothing.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells{""};
+  for (const char c : line) {
+    if (c == ',')
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+template <class T>
+std::optional<T> number_in(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size() && !text.empty();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+Diagnostic at_line(const SourceText& source, std::uint32_t line, std::string message) {
+  SourcePlace place;
+  place.file = source.file;
+  place.line = line;
+  place.column = 1;
+  return {Severity::error, place, std::move(message), ""};
+}
+
+/// Reads each line after the header by `read`, which gives nothing for a wrong one.
+template <class T, class Read>
+Result<std::vector<T>> read_list(const SourceText& source, const std::string& header, Read read) {
+  std::istringstream lines(source.text);
+  std::vector<T> rows;
+  std::string line;
+  std::getline(lines, line);
+  if (line != header) return at_line(source, 1, "the columns are not " + header);
+  const std::size_t columns = cells_of(header).size();
+  for (std::uint32_t number = 2; std::getline(lines, line); ++number) {
+    const std::vector<std::string> cells = cells_of(line);
+    std::optional<T> row = cells.size() == columns ? read(cells) : std::nullopt;
+    if (!row) return at_line(source, number, "not a row of " + header);
+    rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+double error_of(const CollectiveOutcome& outcome, Prediction prediction) {
+  const double predicted = prediction == Prediction::recorded ? outcome.predicted_us : outcome.left_out_us;
+  return 100.0 * std::abs(predicted / outcome.measurement.measured_us - 1.0);
+}
+
+std::string table_name(const CollectiveCase& one) {
+  return fmt::format("{} {} {}", one.table, name_of(one.call.kind), one.ranks);
+}
+
+bool counts(const CollectiveOutcome& outcome, const ScoreOf& of) {
+  if (of.sizes == Sizes::mebibyte_and_more && outcome.measurement.call.bytes.count() < mebibyte) return false;
+  if (of.tables == Tables::not_inferred && outcome.inferred) return false;
+  return of.family.empty() || outcome.measurement.family == of.family;
+}
+
+/// The median error of each table, by the table's name.
+std::map<std::string, double> table_medians(const std::vector<CollectiveOutcome>& outcomes, const ScoreOf& of) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const CollectiveOutcome& outcome : outcomes) {
+    if (counts(outcome, of)) errors[table_name(outcome.measurement)].push_back(error_of(outcome, of.prediction));
+  }
+  std::map<std::string, double> medians;
+  for (auto& [name, list] : errors) medians.emplace(name, median(std::move(list)));
+  return medians;
+}
+
+std::string percent(double value) {
+  return fmt::format("{:.1f}", value);
+}
+
+std::string score_text(const CollectiveScore& one) {
+  return one.tables == 0 ? "-" : fmt::format("{:.1f} ({:.0f})", one.median, one.ninetieth);
+}
+
+bool any_left_out(const std::vector<CollectiveOutcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return outcome.left_out_us > 0.0; });
+}
+
+std::vector<std::string> families(const std::vector<CollectiveOutcome>& outcomes) {
+  std::vector<std::string> names;
+  for (const CollectiveOutcome& outcome : outcomes) {
+    const std::string& family = outcome.measurement.family;
+    if (std::find(names.begin(), names.end(), family) == names.end()) names.push_back(family);
+  }
+  return names;
+}
+
+std::string by_table(const std::vector<CollectiveOutcome>& outcomes) {
+  Table table({{"table"},
+               {"ranks", Align::right},
+               {"rows", Align::right},
+               {"median", Align::right},
+               {">= 1 MiB", Align::right},
+               {"left out", Align::right},
+               {"largest size runs as"}});
+  const bool left = any_left_out(outcomes);
+  const auto all = table_medians(outcomes, {});
+  const auto big = table_medians(outcomes, {.sizes = Sizes::mebibyte_and_more});
+  const auto out = table_medians(outcomes, {.prediction = Prediction::left_out});
+  for (std::size_t i = 0; i < outcomes.size();) {
+    const CollectiveCase& first = outcomes[i].measurement;
+    const std::string name = table_name(first);
+    std::size_t next = i;
+    while (next < outcomes.size() && table_name(outcomes[next].measurement) == name) ++next;
+    const auto large = big.find(name);
+    table.row({fmt::format("{}{} {}", first.table, outcomes[i].inferred ? " *" : "", name_of(first.call.kind)),
+               std::to_string(first.ranks), std::to_string(next - i), percent(all.at(name)),
+               large == big.end() ? "" : percent(large->second), left ? percent(out.at(name)) : "",
+               outcomes[next - 1].choice});
+    i = next;
+  }
+  return table.text() + "* the topology or a setting was inferred from the rows themselves\n";
+}
+
+std::string by_class(const std::vector<CollectiveOutcome>& outcomes) {
+  Table table({{"class"},
+               {"all sizes", Align::right},
+               {">= 1 MiB", Align::right},
+               {"left out, all", Align::right},
+               {"left out, >= 1 MiB", Align::right}});
+  const bool left = any_left_out(outcomes);
+  const auto row = [&](const std::string& title, const std::string& family, Tables tables) {
+    const auto cell = [&](Prediction prediction, Sizes sizes) {
+      return prediction == Prediction::left_out && !left
+                 ? std::string()
+                 : score_text(score(outcomes, {prediction, sizes, tables, family}));
+    };
+    table.row({title, cell(Prediction::recorded, Sizes::all), cell(Prediction::recorded, Sizes::mebibyte_and_more),
+               cell(Prediction::left_out, Sizes::all), cell(Prediction::left_out, Sizes::mebibyte_and_more)});
+  };
+  for (const std::string& family : families(outcomes)) row(family, family, Tables::all);
+  table.rule();
+  row("all", "", Tables::all);
+  row("all but inferred", "", Tables::not_inferred);
+  return table.text() + "median (90th percentile) over tables of the table's median error, percent\n";
+}
+
+/// A score that must hold.
+struct Bound {
+  const char* what;
+  ScoreOf of;
+  double median, ninetieth;
+};
+
+/// As they are, a little above: a change that makes one worse has to say so.
+const std::vector<Bound>& bounds() {
+  static const std::vector<Bound> list{
+      {"all sizes", {}, 6.5, 20.0},
+      {"1 MiB and more", {.sizes = Sizes::mebibyte_and_more}, 6.0, 20.0},
+  };
+  return list;
+}
+
+}  // namespace
+
+Result<std::vector<CollectiveCase>> read_collective_cases(const SourceText& source) {
+  return read_list<CollectiveCase>(
+      source, "table,op,ranks,class,machine,bytes,measured_us",
+      [](const std::vector<std::string>& cells) -> std::optional<CollectiveCase> {
+        const auto kind = collective_named(cells[1]);
+        const auto ranks = number_in<std::int64_t>(cells[2]);
+        const auto bytes = number_in<std::int64_t>(cells[5]);
+        const auto measured = number_in<double>(cells[6]);
+        if (!kind || !ranks || !bytes || !measured || *measured <= 0.0) return std::nullopt;
+        return CollectiveCase{cells[0], {*kind, Bytes(*bytes)}, *ranks, cells[3], cells[4], *measured};
+      });
+}
+
+Result<std::vector<CollectiveCaseSetup>> read_collective_setups(const SourceText& source) {
+  return read_list<CollectiveCaseSetup>(
+      source, "table,ranks,topology,cards,settings,harness_us,inferred",
+      [](const std::vector<std::string>& cells) -> std::optional<CollectiveCaseSetup> {
+        const auto ranks = number_in<std::int64_t>(cells[1]);
+        const auto harness = number_in<double>(cells[5]);
+        if (!ranks || !harness) return std::nullopt;
+        CollectiveCaseSetup setup{cells[0], *ranks, cells[2], cells[3], {}, *harness, cells[6]};
+        std::istringstream words(cells[4]);
+        for (std::string word; words >> word;) setup.settings.push_back(word);
+        return setup;
+      });
+}
+
+CollectiveScore score(const std::vector<CollectiveOutcome>& outcomes, const ScoreOf& of) {
+  std::vector<double> medians;
+  for (const auto& [name, value] : table_medians(outcomes, of)) medians.push_back(value);
+  if (medians.empty()) return {};
+  return {median(medians), ninetieth_percentile(medians), medians.size()};
+}
+
+std::string collective_validation_text(const std::vector<CollectiveOutcome>& outcomes) {
+  return by_table(outcomes) + "\n" + by_class(outcomes) + fmt::format("{} rows\n", outcomes.size());
+}
+
+std::vector<std::string> broken_bounds(const std::vector<CollectiveOutcome>& outcomes) {
+  std::vector<std::string> broken;
+  for (const Bound& bound : bounds()) {
+    const CollectiveScore now = score(outcomes, bound.of);
+    if (now.median <= bound.median && now.ninetieth <= bound.ninetieth) continue;
+    broken.push_back(fmt::format("{}: {} % over tables, recorded {:.1f} ({:.0f})", bound.what, score_text(now),
+                                 bound.median, bound.ninetieth));
+  }
+  return broken;
+}
+
+}  // namespace takt

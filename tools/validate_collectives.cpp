@@ -1,0 +1,150 @@
+#include "validate_collectives.hpp"
+
+#include "collective/nccl/fit.hpp"
+#include "collective/solo.hpp"
+#include "collective_setup.hpp"
+#include "size_range.hpp"
+
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace takt {
+namespace {
+
+/// A row ready to be timed.
+struct Prepared {
+  CollectiveOutcome outcome;
+  CollectiveShape shape;
+  std::size_t table = 0;
+
+  double predicted_us(const RuntimeConstants& constants) const {
+    return solo_time(shape, constants).time_us() + outcome.harness_us;
+  }
+};
+
+/// "0-7" as a list for hardware.cards; the list of setups is the project's own.
+std::string card_list(const std::string& range) {
+  const std::size_t dash = range.find('-');
+  const std::optional<std::int64_t> first = whole_number(range.substr(0, dash));
+  const std::optional<std::int64_t> last = dash == std::string::npos ? first : whole_number(range.substr(dash + 1));
+  std::string list;
+  for (std::int64_t card = first.value_or(0); card <= last.value_or(-1); ++card) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", card);
+  }
+  return "[" + list + "]";
+}
+
+Result<CollectiveSetup> set_up(const CollectiveCaseSetup& row, const std::string& folder, Library& library) {
+  Overrides settings{{"hardware.cards", card_list(row.cards)}};
+  for (const std::string& setting : row.settings) {
+    const std::size_t equals = setting.find('=');
+    std::string value = setting.substr(equals + 1);
+    if (setting.starts_with("nccl.graph_file=")) value = folder + '/' + value;
+    settings.push_back({setting.substr(0, equals), value});
+  }
+  const bool beside = row.topology.ends_with(".toml");
+  return collective_setup(beside ? folder + '/' + row.topology : row.topology, settings, library);
+}
+
+/// The machines of the list, each built when first asked for.
+class Machines {
+ public:
+  Machines(std::vector<CollectiveCaseSetup> setups, std::string folder, Library& library)
+      : setups_(std::move(setups)), folder_(std::move(folder)), library_(library) {}
+
+  struct Machine {
+    const CollectiveCaseSetup* row = nullptr;
+    std::unique_ptr<CollectiveSetup> setup;
+    std::unique_ptr<CollectiveLowering> lowering;
+  };
+
+  Result<const Machine*> of(const CollectiveCase& one) {
+    const auto key = std::pair(one.table, one.ranks);
+    const auto known = machines_.find(key);
+    if (known != machines_.end()) return &known->second;
+    for (const CollectiveCaseSetup& row : setups_) {
+      if (row.table != one.table || row.ranks != one.ranks) continue;
+      Result<CollectiveSetup> setup = set_up(row, folder_, library_);
+      if (!setup) return setup.diagnostics();
+      Machine machine{&row, std::make_unique<CollectiveSetup>(*std::move(setup)), nullptr};
+      machine.lowering = std::make_unique<CollectiveLowering>(machine.setup->topology, machine.setup->options);
+      return &machines_.emplace(key, std::move(machine)).first->second;
+    }
+    return Diagnostic{Severity::error, {}, fmt::format("no setup for {} with {} ranks", one.table, one.ranks), ""};
+  }
+
+ private:
+  std::vector<CollectiveCaseSetup> setups_;
+  std::string folder_;
+  Library& library_;
+  std::map<std::pair<std::string, std::int64_t>, Machine> machines_;
+};
+
+Result<std::vector<Prepared>> prepare_rows(const std::vector<CollectiveCase>& cases, Machines& machines) {
+  std::vector<Prepared> rows;
+  std::map<std::string, std::size_t> tables;
+  for (const CollectiveCase& one : cases) {
+    const Result<const Machines::Machine*> machine = machines.of(one);
+    if (!machine) return machine.diagnostics();
+    const auto& [row, setup, lowering] = **machine;
+    Result<CollectiveShape> shape = lowering->shape(one.call, setup->members);
+    if (!shape) return shape.diagnostics();
+    Prepared prepared;
+    prepared.outcome.measurement = one;
+    prepared.outcome.harness_us = row->harness_us;
+    prepared.outcome.inferred = !row->inferred.empty();
+    prepared.outcome.choice = fmt::format("{}, {}, {} CTAs", to_text(shape->query.algorithm),
+                                          to_text(shape->query.protocol), shape->query.ctas);
+    prepared.shape = *std::move(shape);
+    const std::string table = fmt::format("{} {} {}", one.table, static_cast<int>(one.call.kind), one.ranks);
+    prepared.table = tables.try_emplace(table, tables.size()).first->second;
+    rows.push_back(std::move(prepared));
+  }
+  return rows;
+}
+
+/// Fits without each machine in turn, and predicts its rows.
+void leave_each_out(std::vector<Prepared>& rows) {
+  std::map<std::string, RuntimeConstants> without;
+  for (const Prepared& row : rows) {
+    const std::string& machine = row.outcome.measurement.machine;
+    if (without.contains(machine)) continue;
+    std::vector<FitRow> seen;
+    for (const Prepared& other : rows) {
+      if (other.outcome.measurement.machine == machine) continue;
+      seen.push_back({other.table, other.outcome.measurement.measured_us,
+                      [&other](const RuntimeConstants& constants) { return other.predicted_us(constants); }});
+    }
+    without.emplace(machine, fit_constants(seen));
+  }
+  for (Prepared& row : rows) {
+    row.outcome.left_out_us = row.predicted_us(without.at(row.outcome.measurement.machine));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<CollectiveOutcome>> validate_collectives(const std::string& folder, Library& library,
+                                                            LeaveOut left_out) {
+  const Result<SourceText> rows_text = read_text_file(folder + "/rows.csv");
+  if (!rows_text) return rows_text.diagnostics();
+  const Result<SourceText> setups_text = read_text_file(folder + "/setups.csv");
+  if (!setups_text) return setups_text.diagnostics();
+  const Result<std::vector<CollectiveCase>> cases = read_collective_cases(*rows_text);
+  if (!cases) return cases.diagnostics();
+  Result<std::vector<CollectiveCaseSetup>> setups = read_collective_setups(*setups_text);
+  if (!setups) return setups.diagnostics();
+  Machines machines(*std::move(setups), folder, library);
+  Result<std::vector<Prepared>> rows = prepare_rows(*cases, machines);
+  if (!rows) return rows.diagnostics();
+  for (Prepared& row : *rows) row.outcome.predicted_us = row.predicted_us(recorded_constants());
+  if (left_out == LeaveOut::each_machine) leave_each_out(*rows);
+  std::vector<CollectiveOutcome> outcomes;
+  for (Prepared& row : *rows) outcomes.push_back(std::move(row.outcome));
+  return outcomes;
+}
+
+}  // namespace takt
