@@ -32,7 +32,7 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
   environment.out << formatted(options, results, tables);
   if (trace) {
     const FinishedRun& run = runs.finished.front();
-    const std::string text = chrome_trace(run.result, run.built.plan, run.topology, run.timeline);
+    const std::string text = chrome_trace(run.result, run.built.plan, *run.topology, run.timeline);
     if (const std::optional<Diagnostic> error = write_file(*trace, text)) {
       environment.err << render(*error);
       return ExitStatus::invalid;
