@@ -9,6 +9,8 @@ namespace takt {
 
 Command run_command();
 Command compare_command();
+Command sweep_command();
+Command merge_command();
 Command check_command();
 Command fit_command();
 Command topo_show_command();

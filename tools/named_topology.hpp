@@ -14,10 +14,11 @@ struct MachineState {
   PlatformState platform = {};
   ComputeBasis compute = ComputeBasis::measured;  ///< other than measured: cards reach all of their memory bandwidth
   CardState cards = {};
+  HardwareChanges changes = {};                   ///< hold instead of what the files say
 };
 
 /// Errors of any of the files, of the platform's settings, or of the graph. `asked_at` is where the user named the
-/// topology.
+/// topology. Warnings: changes that this topology has no use for.
 Result<Topology> named_topology(const std::string& name, const SourcePlace& asked_at, const MachineState& state,
                                 Library& library);
 

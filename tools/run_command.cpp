@@ -34,7 +34,7 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
   environment.out << formatted(options, results, tables);
   const FinishedRun& run = runs.finished.front();
   std::optional<Diagnostic> error;
-  if (trace) error = write_file(*trace, chrome_trace(run.result, run.built.plan, run.topology, run.timeline));
+  if (trace) error = write_file(*trace, chrome_trace(run.result, run.built.plan, *run.topology, run.timeline));
   if (timeline && !error) error = write_file(*timeline, timeline_svg(run.result, run.built.plan, run.timeline));
   if (error) {
     environment.err << render(*error);

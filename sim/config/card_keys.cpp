@@ -188,8 +188,8 @@ void check_card(const CardSpec& card, const Document& document, Reading& reading
 
 }  // namespace
 
-Result<CardSpec> read_card(const SourceText& source) {
-  const Result<Document> document = parse_toml(source);
+Result<CardSpec> read_card(const SourceText& source, const NodeChanges& changes) {
+  const Result<Document> document = parse_changed(source, changes);
   if (!document) return document.diagnostics();
   CardSpec card;
   Reading reading;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "config/hardware_change.hpp"
 #include "config/nccl_settings.hpp"
 #include "config/platform_settings.hpp"
 #include "config/source.hpp"
@@ -168,6 +169,17 @@ struct Assumptions {
   bool operator==(const Assumptions&) const = default;
 };
 
+/// [cost]: amounts of any one currency. Without a price there is no cost.
+struct CostSettings {
+  std::optional<double> card;           ///< price of a card
+  std::optional<double> server;         ///< price of a server without its cards
+  std::optional<double> years;          ///< over which both are written off, in use all the time
+  std::optional<double> power_price;    ///< of a kWh
+  std::optional<Power> server_power;    ///< what a server draws beside its cards
+
+  bool operator==(const CostSettings&) const = default;
+};
+
 /// A scenario file.
 struct Scenario {
   std::string file;            ///< as the user named it
@@ -185,6 +197,8 @@ struct Scenario {
   CollectiveSettings collectives;
   NcclEnvironment nccl;
   Assumptions assumptions;
+  CostSettings cost;
+  HardwareChanges hardware_changes;
   SourcePlaces places;         ///< where each key was set
   std::uint64_t hash = 0;      ///< of all resolved keys, stable over versions
 };

@@ -81,9 +81,30 @@ Key<Scenario> sweep_key() {
               return reading.error(node.place, path + " must be a table, not " + describe(node), "write [sweep]");
             }
             reading.note(node.place, "the axes of [sweep] are left out: this runs the file's own values once",
-                         "takt sweep runs every point");
+                         "takt sweep FILE --out points.csv runs every point");
           },
           [](const Scenario&) { return std::string(); },
+          {}};
+}
+
+/// A part of the hardware with other values than its data file's, for this run.
+Key<Scenario> hardware_key(const char* section, NodeChanges HardwareChanges::*part, std::size_t names,
+                           const char* meaning) {
+  const auto read = [part, names](const Node& node, const std::string& path, Scenario& scenario, Reading& reading) {
+    NodeChanges changes = leaves_of(node);
+    if (!node.as<Node::Table>()) {
+      return reading.error(node.place, path + " must be a table, not " + describe(node), "write [" + path + "]");
+    }
+    for (const NodeChange& change : changes) {
+      if (names == 0 || change.key.find('.') != std::string::npos) continue;
+      reading.error(change.key_place, path + '.' + change.key + " needs a name and a key below it",
+                    "for example " + path + ".NAME.KEY");
+    }
+    scenario.hardware_changes.*part = std::move(changes);
+  };
+  return {{section, Presence::optional, "table", "", meaning},
+          read,
+          [part](const Scenario& scenario) { return inline_table(scenario.hardware_changes.*part); },
           {}};
 }
 
@@ -91,6 +112,7 @@ auto finetune(auto... members) { return at(&Scenario::finetune, members...); }
 auto batch(auto member) { return at(&Scenario::batch, member); }
 auto parallel(auto... members) { return at(&Scenario::parallel, members...); }
 auto collectives(auto member) { return at(&Scenario::collectives, member); }
+auto cost(auto member) { return at(&Scenario::cost, member); }
 auto assumptions(auto member) { return at(&Scenario::assumptions, member); }
 
 using Rows = std::vector<Key<Scenario>>;
@@ -107,6 +129,14 @@ Rows what_and_where() {
       key.optional("hardware.power_limit", at(&Scenario::power_limit),
                    Optional<Amount<Power>>{{Power(1), Power(10'000)}, "tdp"},
                    "of each card; slows kernels by the card's measured curve"),
+      hardware_key("hardware.link", &HardwareChanges::links, 1,
+                   "changed keys of kinds of links: hardware.link.pcie5-x16.effective = \"40 GB/s\""),
+      hardware_key("hardware.card", &HardwareChanges::cards, 1,
+                   "changed keys of cards: hardware.card.h200-nvl.memory.bandwidth = \"4 TB/s\""),
+      hardware_key("hardware.server", &HardwareChanges::server, 0,
+                   "changed keys of the server's file: hardware.server.peer_to_peer.enabled = false"),
+      hardware_key("hardware.cluster", &HardwareChanges::cluster, 0,
+                   "changed keys of the cluster's file: hardware.cluster.oversubscription = 2"),
       key.required("model.name", at(&Scenario::model), Text{}, "a file of models by its name, or a path"),
   };
 }
@@ -349,13 +379,28 @@ Rows assumption_rows() {
   };
 }
 
+Rows cost_rows() {
+  const Optional<Real> price{{0, 1e12}, "none"};
+  return {
+      key.optional("cost.card", cost(&CostSettings::card), price, "price of a card, in any currency"),
+      key.optional("cost.server", cost(&CostSettings::server), price, "price of a server without its cards"),
+      key.optional("cost.years", cost(&CostSettings::years), Optional<Real>{{0.1, 100}, "none"},
+                   "years over which both are written off, in use all the time"),
+      key.optional("cost.power_price", cost(&CostSettings::power_price), price,
+                   "price of a kWh; cards are counted at their power limit"),
+      key.optional("cost.server_power", cost(&CostSettings::server_power),
+                   Optional<Amount<Power>>{{Power(0), Power(1e5)}, "none"}, "what a server draws beside its cards"),
+  };
+}
+
 }  // namespace
 
 const KeyTable<Scenario>& scenario_keys() {
   static const KeyTable<Scenario> table([] {
     Rows all;
     for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), strategy_rows(),
-                      collective_rows(), nccl_rows(), platform_rows(), assumption_rows(), Rows{sweep_key()}}) {
+                      collective_rows(), nccl_rows(), platform_rows(), assumption_rows(), cost_rows(),
+                      Rows{sweep_key()}}) {
       for (Key<Scenario>& row : rows) all.push_back(std::move(row));
     }
     return all;

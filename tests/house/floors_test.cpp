@@ -26,9 +26,10 @@ bool may_include(const std::string& from, const std::string& to) {
 /// The one file that may include each library. Boost.Graph and fmt have rules of their own, below.
 const std::map<std::string, std::string>& homes() {
   static const std::map<std::string, std::string> files = {
-      {"toml++/", "sim/config/toml_text.cpp"},    {"nlohmann/", "sim/config/json.cpp"},
-      {"pugixml.hpp", "sim/config/xml.cpp"},      {"tbb/", "sim/engine/tbb_executor.cpp"},
-      {"oneapi/", "sim/engine/tbb_executor.cpp"}, {"boost/program_options", "tools/options.cpp"}};
+      {"toml++/", "sim/config/toml_text.cpp"},       {"nlohmann/", "sim/config/json.cpp"},
+      {"pugixml.hpp", "sim/config/xml.cpp"},         {"tbb/", "sim/engine/tbb_executor.cpp"},
+      {"oneapi/", "sim/engine/tbb_executor.cpp"},    {"boost/program_options", "tools/options.cpp"},
+      {"sqlite3.h", "tools/sweep/sqlite_output.cpp"}};
   return files;
 }
 
