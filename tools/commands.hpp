@@ -15,7 +15,9 @@ Command topo_check_command();
 Command topo_import_command();
 Command topo_export_command();
 Command topo_measure_compare_command();
+Command kernel_command();
 Command validate_command();
+Command calibrate_command();
 Command completion_command();
 
 /// All of them, in the order of `takt --help`.

@@ -1,17 +1,17 @@
 #include "config/library.hpp"
 
-#include <fmt/format.h>
+#include "base/text.hpp"
+#include "config/key_table.hpp"
+#include "config/toml_text.hpp"
+#include "config/words.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <set>
 #include <system_error>
-
-#include "base/text.hpp"
-#include "config/key_table.hpp"
-#include "config/toml_text.hpp"
 
 namespace takt {
 namespace {
@@ -132,7 +132,7 @@ struct Library::Impl {
   std::map<std::string, std::optional<std::string>> files;  ///< where a name was found, by shelf, folder and name
   std::map<std::string, bool> cluster_files;                ///< of files beside the shelves: whether one is a cluster
   Shelved<ModelSpec> models;
-  Shelved<CardSpec> cards;
+  Shelved<CardSpec> card_files;
   Shelved<ServerSpec> servers;
   Shelved<ClusterSpec> clusters;
   std::optional<Result<std::map<std::string, LinkType>>> link_types;
@@ -183,6 +183,46 @@ struct Library::Impl {
     return *link_types;
   }
 
+  /// A card's file with the residuals that lie beside it and, where it says `like`, the constants of the other card.
+  Result<CardSpec> card_in(const std::string& file) {
+    return card_files.get(file, [this](const SourceText& text) -> Result<CardSpec> {
+      Result<CardSpec> card = read_card(text);
+      if (!card) return card;
+      Diagnostics errors;
+      for (auto& [precision, calibration] : card->gemm) complete(calibration, precision, *card, errors);
+      if (!errors.empty()) return errors;
+      return card;
+    });
+  }
+
+  void complete(GemmCalibration& calibration, Precision precision, const CardSpec& card, Diagnostics& errors) {
+    const std::string section = fmt::format("gemm.{}.", word(precision));
+    const auto add = [&errors](const Diagnostics& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+    if (!calibration.residual_file.empty()) {
+      const std::string file = in_folder(folder_of(card.file), calibration.residual_file);
+      const Result<SourceText> text = read_text_file(file);
+      const auto residuals = text ? read_gemm_residuals(*text) : Result<GemmResiduals>(text.diagnostics());
+      if (!residuals) return add(residuals.diagnostics());
+      calibration.residuals = std::make_shared<const GemmResiduals>(*residuals);
+    }
+    if (calibration.like.empty()) return;
+    const SourcePlace place = place_of(card.places, section + "like", card.file);
+    const std::optional<std::string> file = find(cards, calibration.like, place);
+    if (!file) return add({not_found(path, cards, calibration.like, place)});
+    const Result<CardSpec> other = *file == card.file ? Result<CardSpec>(card) : card_in(*file);
+    if (!other) return add(other.diagnostics());
+    const auto found = other->gemm.find(precision);
+    if (found == other->gemm.end() || !found->second.like.empty()) {
+      return add({{Severity::error, place,
+                   fmt::format("{} has no {} calibration of its own", calibration.like, word(precision)),
+                   "name a card whose file has the constants"}});
+    }
+    const double efficiency = calibration.constants.efficiency;
+    calibration.constants = found->second.constants;
+    if (card.places.count(section + "efficiency") > 0) calibration.constants.efficiency = efficiency;
+    calibration.residuals = found->second.residuals;
+  }
+
   Result<ServerSpec> server_in(const std::string& file) {
     return servers.get(file, [this](const SourceText& text) -> Result<ServerSpec> {
       const auto& types = all_link_types();
@@ -205,22 +245,23 @@ struct Library::Impl {
   }
 };
 
-Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) { impl_->path = std::move(path); }
+Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = std::move(path);
+}
 Library::~Library() = default;
 
 Result<ModelSpec> Library::model(const std::string& name, const SourcePlace& asked_at) {
   const std::optional<std::string> file = impl_->find(models, name, asked_at);
   if (!file) return not_found(impl_->path, models, name, asked_at);
   const bool is_json = file->ends_with(".json");
-  return impl_->models.get(*file, [is_json](const SourceText& text) {
-    return is_json ? read_hf_config(text) : read_model(text);
-  });
+  return impl_->models.get(
+      *file, [is_json](const SourceText& text) { return is_json ? read_hf_config(text) : read_model(text); });
 }
 
 Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked_at) {
   const std::optional<std::string> file = impl_->find(cards, name, asked_at);
   if (!file) return not_found(impl_->path, cards, name, asked_at);
-  return impl_->cards.get(*file, [](const SourceText& text) { return read_card(text); });
+  return impl_->card_in(*file);
 }
 
 Result<ServerSpec> Library::server(const std::string& name, const SourcePlace& asked_at) {
@@ -245,10 +286,18 @@ Result<std::variant<ServerSpec, ClusterSpec>> Library::topology(const std::strin
   return {Either(std::move(cluster).value()), std::move(warnings)};
 }
 
-Result<std::map<std::string, LinkType>> Library::link_types() { return impl_->all_link_types(); }
+Result<std::map<std::string, LinkType>> Library::link_types() {
+  return impl_->all_link_types();
+}
 
-std::vector<std::string> Library::model_names() const { return names_in(impl_->path, models.kinds); }
-std::vector<std::string> Library::topology_names() const { return names_in(impl_->path, topologies.kinds); }
-std::vector<std::string> Library::card_names() const { return names_in(impl_->path, cards.kinds); }
+std::vector<std::string> Library::model_names() const {
+  return names_in(impl_->path, models.kinds);
+}
+std::vector<std::string> Library::topology_names() const {
+  return names_in(impl_->path, topologies.kinds);
+}
+std::vector<std::string> Library::card_names() const {
+  return names_in(impl_->path, cards.kinds);
+}
 
 }  // namespace takt

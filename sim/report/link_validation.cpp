@@ -1,6 +1,7 @@
 #include "report/link_validation.hpp"
 
 #include "base/text.hpp"
+#include "config/csv.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
@@ -16,26 +17,6 @@ namespace {
 
 constexpr std::string_view header = "server,state,group,what,transfers,measured_GBps,not_modelled,source";
 constexpr double giga = 1e9;
-
-/// Cells of a CSV line (RFC 4180, no line breaks in cells).
-std::vector<std::string> csv_cells(std::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"') {
-      if (quoted && i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[++i];
-      else
-        quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
 
 std::optional<std::int64_t> end_of_transfer(std::string_view text) {
   if (text == "host") return Transfer::host;
