@@ -21,6 +21,8 @@ Command topo_measure_compare_command();
 Command collective_command();
 Command validate_command();
 Command explain_command();
+Command kernel_command();
+Command calibrate_command();
 Command completion_command();
 
 /// All of them, in the order of `takt --help`.

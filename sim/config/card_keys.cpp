@@ -1,11 +1,10 @@
 // topologies/cards/*.toml.
-#include <fmt/format.h>
-
-#include <array>
-#include <utility>
-
 #include "config/key_table.hpp"
 #include "config/toml_text.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -31,7 +30,7 @@ struct ComputeCapability {
     }
     constexpr std::int64_t major_scale = 10;
     const std::int64_t capability = std::stoll(text->substr(0, dot)) * major_scale + std::stoll(text->substr(dot + 1));
-    constexpr std::int64_t oldest = 50;   // Maxwell, the first with today's drivers
+    constexpr std::int64_t oldest = 50;  // Maxwell, the first with today's drivers
     constexpr std::int64_t newest = 199;
     if (capability < oldest || capability > newest) return add_out_of_range(node, key, range(), reading), false;
     value = capability;
@@ -87,12 +86,61 @@ const KeyTable<PowerPoint>& power_keys() {
   return table;
 }
 
-const KeyTable<CardSpec>& card_keys() {
+/// A key of [gemm.`word`]: what `reach` finds in the calibration.
+template <class Kind, class Reach>
+Key<CardSpec> gemm_key(const std::string& word, Precision precision, const std::string& name, Reach reach, Kind kind,
+                       const std::string& meaning) {
+  return {{"gemm." + word + '.' + name, Presence::optional, kind.type(), kind.range(), meaning},
+          [=](const Node& node, const std::string& key, CardSpec& card, Reading& reading) {
+            kind.read(node, key, reach(card.gemm[precision]), reading);
+          },
+          [=](const CardSpec& card) {
+            const auto found = card.gemm.find(precision);
+            return kind.write(reach(found == card.gemm.end() ? GemmCalibration{} : found->second));
+          },
+          {}};
+}
+
+/// [gemm.bf16] and alike: the constants of the GEMM model (workload/gemm_model.hpp) and the residuals.
+void add_gemm_keys(std::vector<Key<CardSpec>>& keys, const std::string& word, Precision precision) {
+  const auto constant = [&](const char* name, double GemmConstants::*member, Real kind, const char* meaning) {
+    const auto reach = [member](auto&& calibration) -> auto&& {
+      return calibration.constants.*member;
+    };
+    keys.push_back(gemm_key(word, precision, name, reach, kind, meaning));
+  };
+  const auto text = [&](const char* name, std::string GemmCalibration::*member, const char* meaning) {
+    const auto reach = [member](auto&& calibration) -> auto&& {
+      return calibration.*member;
+    };
+    keys.push_back(gemm_key(word, precision, name, reach, Text{}, meaning));
+  };
+  constant("efficiency", &GemmConstants::efficiency, {0.05, 1.2}, "of the dense peak, before all losses below");
+  constant("partial_wave", &GemmConstants::partial_wave, {0.0, 1.0}, "share of the last wave's idle SMs that is paid");
+  constant("small_tile", &GemmConstants::small_tile, {0.0, 0.5}, "loss of tiles below 128 x 128");
+  constant("depth_start", &GemmConstants::depth_start, {0.0, 1000.0}, "elements of K that starting a tile costs");
+  constant("launch_us", &GemmConstants::launch_us, {0.0, 50.0}, "microseconds that every product pays");
+  constant("memory", &GemmConstants::memory, {0.3, 1.2}, "of the memory bandwidth");
+  constant("power_drop", &GemmConstants::power_drop, {0.0, 0.2}, "loss for each doubling of the work beyond 1 ms");
+  constant("cache_drop", &GemmConstants::cache_drop, {-0.2, 0.3}, "loss for each doubling of the data beyond the L2");
+  constant("quantise_ps", &GemmConstants::quantise_ps, {0.0, 2000.0},
+           "picoseconds of an SM to cast an activation; 0: no cast");
+  const auto interval = [](auto&& calibration) -> auto&& {
+    return calibration.interval;
+  };
+  keys.push_back(gemm_key(word, precision, "interval", interval, Real{0.0, 2.0},
+                          "90 % of products lie within this relative error"));
+  text("like", &GemmCalibration::like, "the card whose constants and residuals stand for this one's");
+  text("residuals", &GemmCalibration::residual_file, "measured over modelled, a CSV file beside this one");
+  text("source", &GemmCalibration::source, "what the constants were fitted to");
+}
+
+std::vector<Key<CardSpec>> card_key_rows() {
   constexpr KeyMaker<CardSpec> key;
   const Amount<Bytes> size{Bytes(1), Bytes(1'000'000'000'000'000)};
   const Amount<Bandwidth> bandwidth{Bandwidth(1e6), Bandwidth(1e15)};
   const Real share{0.01, 1.0};
-  static const KeyTable<CardSpec> table({
+  std::vector<Key<CardSpec>> keys = {
       key.required("name", at(&CardSpec::name), Text{}, "as NVIDIA writes it"),
       key.required("architecture", at(&CardSpec::architecture), Text{}, "Hopper, Blackwell, ..."),
       key.required("compute_capability", at(&CardSpec::compute_capability), ComputeCapability{},
@@ -139,7 +187,15 @@ const KeyTable<CardSpec>& card_keys() {
                    "of the memory bandwidth, NF4 to BF16"),
       key.optional("efficiency.source", at(&CardSpec::efficiency, &KernelEfficiency::source), Text{},
                    "where the factors come from"),
-  });
+  };
+  add_gemm_keys(keys, "bf16", Precision::bf16);
+  add_gemm_keys(keys, "fp8", Precision::fp8);
+  add_gemm_keys(keys, "nvfp4", Precision::nvfp4);
+  return keys;
+}
+
+const KeyTable<CardSpec>& card_keys() {
+  static const KeyTable<CardSpec> table(card_key_rows());
   return table;
 }
 
@@ -168,7 +224,8 @@ void check_card(const CardSpec& card, const Document& document, Reading& reading
   const auto place = [&](const std::string& key) { return place_of(reading.places, key, document.file); };
   if (card.dense_peak.empty() && !has_error(reading.diagnostics)) {
     const Node* peak = find_path(document.root, "peak");
-    reading.error(peak ? peak->place : document.root.place, "[peak] names no precision", "write at least bf16 or fp16, e.g. bf16 = \"835.5 TFLOP/s\"");
+    reading.error(peak ? peak->place : document.root.place, "[peak] names no precision",
+                  "write at least bf16 or fp16, e.g. bf16 = \"835.5 TFLOP/s\"");
   }
   const bool links_known = reading.is_sound("nvlink.links") && reading.is_sound("nvlink.bandwidth");
   if (links_known && card.nvlink_links > 0 && card.nvlink_per_direction == Bandwidth(0)) {
@@ -201,6 +258,8 @@ Result<CardSpec> read_card(const SourceText& source, const NodeChanges& changes)
   return finish(std::move(card), std::move(reading));
 }
 
-std::vector<KeyDescription> card_key_reference() { return card_keys().describe(); }
+std::vector<KeyDescription> card_key_reference() {
+  return card_keys().describe();
+}
 
 }  // namespace takt

@@ -1,22 +1,23 @@
 // A card (GPU) as its data file states it: topologies/cards/*.toml.
 #pragma once
 
+#include "base/units.hpp"
+#include "config/gemm_calibration.hpp"
+#include "config/scenario.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/units.hpp"
-#include "config/scenario.hpp"
-
 namespace takt {
 
 /// How well a card's kernels reach the roofline: one factor a kind of kernel, with its source. Calibrated GEMM models
 /// replace these where a card has measurements.
 struct KernelEfficiency {
-  double gemm = 0.8;         ///< of the dense peak
-  double attention = 0.5;    ///< of the dense peak, forward; counting causal FLOP only
+  double gemm = 0.8;       ///< of the dense peak
+  double attention = 0.5;  ///< of the dense peak, forward; counting causal FLOP only
   double attention_backward = 0.4;
   double memory = 0.85;      ///< of the memory bandwidth, for elementwise kernels and copies
   double dequantise = 0.27;  ///< of the memory bandwidth, for NF4 to BF16
@@ -43,21 +44,21 @@ struct PowerPoint {
 };
 
 struct CardSpec {
-  std::string id;                              ///< the file's stem, e.g. "h200-nvl"
-  std::string name;                            ///< e.g. "NVIDIA H200 NVL"
-  std::string architecture;                    ///< "Hopper", "Blackwell", ...
-  std::int64_t compute_capability = 0;         ///< 90 for 9.0, 120 for 12.0
+  std::string id;                       ///< the file's stem, e.g. "h200-nvl"
+  std::string name;                     ///< e.g. "NVIDIA H200 NVL"
+  std::string architecture;             ///< "Hopper", "Blackwell", ...
+  std::int64_t compute_capability = 0;  ///< 90 for 9.0, 120 for 12.0
   std::int64_t sm_count = 0;
   Frequency boost_clock{};
-  std::map<Precision, FlopRate> dense_peak;    ///< FP32 accumulation; absent = the card does not have it
-  Bytes memory_nominal{};                      ///< what the data sheet says (141 GB)
-  Bytes memory_visible{};                      ///< what the driver shows (150.75 GB)
+  std::map<Precision, FlopRate> dense_peak;  ///< FP32 accumulation; absent = the card does not have it
+  Bytes memory_nominal{};                    ///< what the data sheet says (141 GB)
+  Bytes memory_visible{};                    ///< what the driver shows (150.75 GB)
   Bandwidth memory_bandwidth{};
   Bytes l2_cache{};
   Power tdp{};
   std::int64_t nvlink_links = 0;
-  Bandwidth nvlink_per_direction{};            ///< all links together
-  std::int64_t nvlink_max_cards = 0;           ///< cards one bridge or switch domain may join
+  Bandwidth nvlink_per_direction{};   ///< all links together
+  std::int64_t nvlink_max_cards = 0;  ///< cards one bridge or switch domain may join
   std::int64_t pcie_generation = 5;
   std::int64_t pcie_lanes = 16;
   bool pcie_peer_to_peer = true;
@@ -66,7 +67,8 @@ struct CardSpec {
   std::vector<MigProfile> mig_profiles;
   std::vector<PowerPoint> power_points;        ///< ascending, below the TDP
   KernelEfficiency efficiency;
-  std::string source;                          ///< of the figures above
+  std::map<Precision, GemmCalibration> gemm;  ///< empty: the roofline with efficiency.gemm
+  std::string source;                         ///< of the figures above
   std::string confidence;
   std::string file;
   SourcePlaces places;

@@ -1,18 +1,18 @@
 #include "config/library.hpp"
 
-#include <fmt/format.h>
+#include "base/text.hpp"
+#include "config/key_table.hpp"
+#include "config/toml_text.hpp"
+#include "config/words.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
-
-#include "base/text.hpp"
-#include "config/key_table.hpp"
-#include "config/toml_text.hpp"
 
 namespace takt {
 namespace {
@@ -135,7 +135,7 @@ struct Library::Impl {
   std::map<std::string, std::optional<std::string>> files;  ///< where a name was found, by shelf, folder and name
   std::map<std::string, bool> cluster_files;                ///< of files beside the shelves: whether one is a cluster
   Shelved<ModelSpec> models;
-  Shelved<CardSpec> cards;
+  Shelved<CardSpec> card_files;
   Shelved<ServerSpec> servers;
   Shelved<ClusterSpec> clusters;
   std::map<std::string, Result<std::map<std::string, LinkType>>> link_types;  ///< by the changes to them
@@ -197,6 +197,47 @@ struct Library::Impl {
     return {std::move(all), std::move(diagnostics)};
   }
 
+  /// A card's file with the residuals that lie beside it and, where it says `like`, the constants of the other card.
+  Result<CardSpec> card_in(const std::string& file, const HardwareChanges& changes) {
+    const NodeChanges own = changes_of_card(changes, file_stem(file));
+    return card_files.get(file, text_of(own), [&](const SourceText& text) -> Result<CardSpec> {
+      Result<CardSpec> card = read_card(text, own);
+      if (!card) return card;
+      Diagnostics errors;
+      for (auto& [precision, calibration] : card->gemm) complete(calibration, precision, *card, errors);
+      if (!errors.empty()) return errors;
+      return card;
+    });
+  }
+
+  void complete(GemmCalibration& calibration, Precision precision, const CardSpec& card, Diagnostics& errors) {
+    const std::string section = fmt::format("gemm.{}.", word(precision));
+    const auto add = [&errors](const Diagnostics& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+    if (!calibration.residual_file.empty()) {
+      const std::string file = in_folder(folder_of(card.file), calibration.residual_file);
+      const Result<SourceText> text = read_text_file(file);
+      const auto residuals = text ? read_gemm_residuals(*text) : Result<GemmResiduals>(text.diagnostics());
+      if (!residuals) return add(residuals.diagnostics());
+      calibration.residuals = std::make_shared<const GemmResiduals>(*residuals);
+    }
+    if (calibration.like.empty()) return;
+    const SourcePlace place = place_of(card.places, section + "like", card.file);
+    const std::optional<std::string> file = find(cards, calibration.like, place);
+    if (!file) return add({not_found(path, cards, calibration.like, place)});
+    const Result<CardSpec> other = *file == card.file ? Result<CardSpec>(card) : card_in(*file, {});
+    if (!other) return add(other.diagnostics());
+    const auto found = other->gemm.find(precision);
+    if (found == other->gemm.end() || !found->second.like.empty()) {
+      return add({{Severity::error, place,
+                   fmt::format("{} has no {} calibration of its own", calibration.like, word(precision)),
+                   "name a card whose file has the constants"}});
+    }
+    const double efficiency = calibration.constants.efficiency;
+    calibration.constants = found->second.constants;
+    if (card.places.count(section + "efficiency") > 0) calibration.constants.efficiency = efficiency;
+    calibration.residuals = found->second.residuals;
+  }
+
   /// The kinds of links of one file; adds the names of those that `changes` changed.
   static Result<std::map<std::string, LinkType>> with_changes(const SourceText& text, const NodeChanges& changes,
                                                               std::set<std::string>& changed) {
@@ -236,7 +277,9 @@ struct Library::Impl {
   }
 };
 
-Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) { impl_->path = std::move(path); }
+Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = std::move(path);
+}
 Library::~Library() = default;
 
 Result<ModelSpec> Library::model(const std::string& name, const SourcePlace& asked_at) {
@@ -253,8 +296,7 @@ Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked
   const std::lock_guard lock(impl_->mutex);
   const std::optional<std::string> file = impl_->find(cards, name, asked_at);
   if (!file) return not_found(impl_->path, cards, name, asked_at);
-  const NodeChanges own = changes_of_card(changes, file_stem(*file));
-  return impl_->cards.get(*file, text_of(own), [&own](const SourceText& text) { return read_card(text, own); });
+  return impl_->card_in(*file, changes);
 }
 
 Result<ServerSpec> Library::server(const std::string& name, const SourcePlace& asked_at,
@@ -290,8 +332,14 @@ Result<std::map<std::string, LinkType>> Library::link_types(const HardwareChange
   return impl_->all_link_types(changes.links);
 }
 
-std::vector<std::string> Library::model_names() const { return names_in(impl_->path, models.kinds); }
-std::vector<std::string> Library::topology_names() const { return names_in(impl_->path, topologies.kinds); }
-std::vector<std::string> Library::card_names() const { return names_in(impl_->path, cards.kinds); }
+std::vector<std::string> Library::model_names() const {
+  return names_in(impl_->path, models.kinds);
+}
+std::vector<std::string> Library::topology_names() const {
+  return names_in(impl_->path, topologies.kinds);
+}
+std::vector<std::string> Library::card_names() const {
+  return names_in(impl_->path, cards.kinds);
+}
 
 }  // namespace takt

@@ -2,6 +2,7 @@
 
 #include "base/csv.hpp"
 #include "base/text.hpp"
+#include "config/csv.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 

@@ -1,14 +1,18 @@
 // Number formats: how many bytes an element takes, and in what a kernel computes.
 #pragma once
 
-#include <string_view>
-
 #include "config/scenario.hpp"
+
+#include <optional>
+#include <string_view>
 
 namespace takt {
 
 /// The name a scenario uses: "bf16", "nvfp4", ...
 std::string_view name_of(Precision precision);
+
+/// The precision of that name, or nothing.
+std::optional<Precision> precision_named(std::string_view name);
 
 /// FP8, MXFP8 and NVFP4: formats of fewer than 16 bits.
 bool is_narrow(Precision precision);

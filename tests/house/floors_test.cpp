@@ -10,9 +10,9 @@ using namespace takt::house;
 namespace {
 
 const std::map<std::string, int>& floors() {
-  static const std::map<std::string, int> numbers = {{"base", 0},     {"config", 1},  {"topology", 2},
-                                                     {"workload", 2}, {"plan", 3},    {"collective", 3},
-                                                     {"engine", 4},   {"metrics", 5}, {"report", 6}};
+  static const std::map<std::string, int> numbers = {
+      {"base", 0},       {"config", 1}, {"topology", 2}, {"workload", 2},    {"plan", 3},
+      {"collective", 3}, {"engine", 4}, {"metrics", 5},  {"calibration", 5}, {"report", 6}};
   return numbers;
 }
 
