@@ -38,7 +38,7 @@ PricedKernel price_attention(const KernelPricer& pricer, const std::vector<std::
   const AttentionKernel kernel = form == "eager"       ? AttentionKernel::eager
                                  : form == "sdpa-mask" ? AttentionKernel::sdpa_mask
                                                        : AttentionKernel::flash;
-  return priced_by_roofline(pricer, pricer.attention(n[0], n[1], shape, kernel, pass, precision), precision);
+  return priced_by_roofline(pricer, pricer.attention({n[0], {n[1]}}, shape, kernel, pass, precision), precision);
 }
 
 PricedKernel price_elementwise(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,

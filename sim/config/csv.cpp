@@ -1,5 +1,7 @@
 #include "config/csv.hpp"
 
+#include "base/csv.hpp"
+
 #include <charconv>
 #include <fmt/format.h>
 #include <utility>
@@ -21,25 +23,6 @@ Diagnostic error_in_line(const std::string& file, std::uint32_t line, std::strin
 
 Diagnostic CsvTable::error_at(const CsvRow& row, std::string what, std::string hint) const {
   return error_in_line(file, row.line, std::move(what), std::move(hint));
-}
-
-std::vector<std::string> csv_cells(std::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"') {
-      if (quoted && i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[++i];
-      else
-        quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
 }
 
 Result<CsvTable> read_csv(const SourceText& source) {

@@ -26,9 +26,6 @@ struct CsvTable {
   Diagnostic error_at(const CsvRow& row, std::string what, std::string hint = "") const;
 };
 
-/// Cells of one line.
-std::vector<std::string> csv_cells(std::string_view line);
-
 /// Errors: no header, a row with another number of cells than the header. Empty lines and lines that start with # are
 /// passed over.
 Result<CsvTable> read_csv(const SourceText& source);
