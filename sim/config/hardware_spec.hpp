@@ -56,6 +56,7 @@ struct LinkSpec {
   LinkType type;
   bool assumed = false;                        ///< the file says that this link is an assumption
   SourcePlace place;
+  std::int64_t host_bridge = 0;                ///< which of its socket's host bridges it hangs on; 0 = not stated
 };
 
 /// A full mesh of NVLinks between the cards of a bridge: each pair gets links-per-card / (cards - 1) of them.

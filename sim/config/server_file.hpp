@@ -40,6 +40,7 @@ struct LinkEntry {
   std::optional<Bandwidth> effective;
   std::optional<Bandwidth> both_directions;
   std::optional<Duration> latency;
+  std::int64_t host_bridge = 0;
   std::string source;
   bool assumed = false;
   SourcePlace place;

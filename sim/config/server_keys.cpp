@@ -65,6 +65,8 @@ const KeyTable<LinkEntry>& link_entry_keys() {
       key.optional("both_directions", at(&LinkEntry::both_directions), bandwidth, "instead of the type's"),
       key.optional("latency", at(&LinkEntry::latency), Optional<Amount<Duration>>{link_latency(), ""},
                    "instead of the type's"),
+      key.optional("host_bridge", at(&LinkEntry::host_bridge), Integer{0, 64},
+                   "of its socket; paths between two of them are NODE, not PHB; 0 = not stated"),
       key.optional("source", at(&LinkEntry::source), Text{}, "where the figures of this link come from"),
       key.optional("assumed", at(&LinkEntry::assumed), Flag{}, "this link is an assumption"),
   });

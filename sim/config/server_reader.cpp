@@ -154,6 +154,13 @@ class ServerExpansion {
     if (entry.both_directions) link.type.both_directions = entry.both_directions;
     if (entry.latency) link.type.latency = *entry.latency;
     if (!entry.source.empty()) link.type.source = entry.source;
+    link.host_bridge = entry.host_bridge;
+    const bool at_socket = kinds_.at(entry.from) == DeviceKind::socket || kinds_.at(entry.to) == DeviceKind::socket;
+    if (entry.host_bridge > 0 && (!at_socket || type->kind != LinkKind::pcie)) {
+      reading_.error(place(key + ".host_bridge", entry.place),
+                     fmt::format("the link between \"{}\" and \"{}\" hangs on no host bridge", entry.from, entry.to),
+                     "only PCIe links of a socket do");
+    }
     spec_.links.push_back(std::move(link));
   }
 

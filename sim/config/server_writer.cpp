@@ -165,6 +165,7 @@ class ServerWriter {
       toml.quantity("both_directions", *type.both_directions);
     }
     if (type.latency != read.latency) toml.quantity("latency", type.latency);
+    if (link.host_bridge > 0) toml.key("host_bridge", std::to_string(link.host_bridge));
     if (type.source != read.source) toml.text("source", type.source);
     if (link.assumed) toml.key("assumed", "true");
     return toml.toml();

@@ -43,7 +43,7 @@ struct TreeCopy {
 
   XmlElement copy(const pugi::xml_node& node, int depth) {
     const SourcePlace at = place(node);
-    XmlElement element{node.name(), {}, {}, at.line, at.column};
+    XmlElement element{node.name(), {}, {}, at.line, at.column, node.child_value()};
     for (const pugi::xml_attribute& attribute : node.attributes()) {
       element.attributes.emplace_back(attribute.name(), attribute.value());
     }

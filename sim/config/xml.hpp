@@ -12,14 +12,14 @@
 
 namespace takt {
 
-/// One element: `<name attribute="value">children</name>`. Text between elements is not kept: the formats that Takt
-/// reads (NCCL topologies, hwloc) put everything into attributes.
+/// One element: `<name attribute="value">text, children</name>`.
 struct XmlElement {
   std::string name;
   std::vector<std::pair<std::string, std::string>> attributes;  ///< in file order, entities decoded
   std::vector<XmlElement> children;                             ///< elements only, in file order
   std::uint32_t line = 0;                                       ///< of the name, from 1
   std::uint32_t column = 0;                                     ///< of the name, from 1
+  std::string text;                                             ///< the first piece of text, entities decoded
 
   /// The value of an attribute; nothing if the element does not have it.
   std::optional<std::string> attribute(std::string_view key) const;

@@ -73,7 +73,7 @@ class Drawing {
 
   std::string text() {
     text_ = fmt::format(
-        "graph {} {{\n  label={};\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=10];\n"
+        "graph {} {{\n  label={};\n  labelloc=t;\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=10];\n"
         "  edge [fontname=\"Helvetica\", fontsize=8];\n",
         in_quotes(topology_.id()), in_quotes(topology_.title()));
     for (std::int32_t server = 0; server < topology_.server_count(); ++server) draw_server(server);
@@ -97,8 +97,12 @@ class Drawing {
     if (several) text_ += fmt::format("  subgraph cluster_server{} {{\n    label=\"server {}\";\n", server, server);
     for (const auto& [socket, vertices] : by_socket) {
       const bool boxed = socket >= 0;
-      if (boxed)
-        text_ += fmt::format("    subgraph cluster_socket{} {{\n      style=rounded; color=\"#999999\";\n", socket);
+      if (boxed) {
+        text_ += fmt::format(
+            "    subgraph cluster_socket{} {{\n      label=\"NUMA node {}\"; fontname=\"Helvetica\"; fontsize=9;\n"
+            "      style=rounded; color=\"#999999\";\n",
+            socket, socket);
+      }
       for (const std::size_t v : vertices) draw_device("      ", v);
       if (boxed) text_ += "    }\n";
     }
@@ -117,9 +121,11 @@ class Drawing {
   void draw_link(LinkId id) {
     const Link& link = topology_.link(id);
     if (index(link.reverse) < index(id)) return;  // drawn with its other direction
-    text_ += fmt::format("  v{} -- v{} [label=\"{}\", color=\"{}\"{}];\n", index(topology_.link_source(id)),
+    // What joins equals does not order them: sockets stay beside each other, and so do the cards of a bridge.
+    const bool among_equals = link.kind == LinkKind::nvlink || link.kind == LinkKind::socket;
+    text_ += fmt::format("  v{} -- v{} [label=\"{}\", color=\"{}\"{}{}];\n", index(topology_.link_source(id)),
                          index(topology_.link_target(id)), link_label(link), colour_of(link.kind),
-                         link.assumed ? ", style=dashed" : "");
+                         link.assumed ? ", style=dashed" : "", among_equals ? ", constraint=false" : "");
   }
 
   const Topology& topology_;

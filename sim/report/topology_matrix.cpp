@@ -51,12 +51,16 @@ std::string distance_label(const Topology& topology, VertexId from, VertexId to)
   if (!route || route->links.empty()) return std::string(name_of(PathType::disconnected));
   PathType type = PathType::self;
   std::int64_t lanes = topology.link(route->links.front()).lanes;
+  std::int64_t entered_by = 0;  // the host bridge of the link before
   for (const LinkId id : route->links) {
     const Link& link = topology.link(id);
     const DeviceKind source = topology.device(topology.link_source(id)).kind;
     const DeviceKind target = topology.device(topology.link_target(id)).kind;
     type = std::max(type, link_path_type(link.kind, source, target));
     lanes = std::min(lanes, link.lanes);
+    const bool both_stated = source == DeviceKind::socket && entered_by > 0 && link.host_bridge > 0;
+    if (both_stated && link.host_bridge != entered_by) type = std::max(type, PathType::node);
+    entered_by = link.host_bridge;
   }
   if (type == PathType::nvlink) return fmt::format("NV{}", lanes);
   return std::string(name_of(type));

@@ -105,8 +105,10 @@ std::string bisection_line(const Topology& topology) {
     cut.resize(most_shown);
     cut.push_back(rest);
   }
-  return wrap(fmt::format("bisection: {} a direction, {} | {}, over {}", format_bandwidth(least.bandwidth),
-                          names(topology, least.first), names(topology, least.second), join(cut, ", ")),
+  const bool all = least.search == Bisection::Search::every_split;
+  return wrap(fmt::format("bisection: {}{} a direction, both at once, {} | {}, over {}", all ? "" : "at most ",
+                          format_bandwidth(least.bandwidth), names(topology, least.first),
+                          names(topology, least.second), join(cut, ", ")),
               screen_width, 2);
 }
 

@@ -1,13 +1,21 @@
 // Max-flow by Edmonds and Karp over the graph with two more vertices: a source that feeds the cards of one half
 // and a sink behind the cards of the other. Every card is in one of the halves, so no flow passes through a third card.
 // The links that leave what the source still reaches in the residual graph are a minimum cut.
+//
+// Both halves send at once. Let F be a flow one way and G one the other way; half of F and of G turned round is a flow
+// too, it carries the mean of both, and on a link whose two directions carry b together it stays within b / 2 each way
+// (what it carries on both directions of a link cancels). So one flow under min(capacity, b / 2) tells the rate.
 #include "topology/bisection.hpp"
 
 #include "topology/graph.hpp"
 
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/edmonds_karp_max_flow.hpp>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -28,16 +36,23 @@ struct FlowEdge {
 
 using FlowGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, FlowVertex, FlowEdge>;
 
+/// What a direction of the link carries while the other carries as much.
+double capacity_of(const Topology& topology, const Link& link) {
+  const double alone = link.capacity.count();
+  if (!link.both_directions) return alone;
+  return std::min(alone, topology.resources()[index(*link.both_directions)].capacity / 2);
+}
+
 class Halves {
  public:
   explicit Halves(const Topology& topology) : topology_(topology), graph_(topology.device_count() + 2) {
     for (std::size_t position = 0; position < topology.link_count(); ++position) {
       const auto id = id_at<LinkId>(position);
       const Link& link = topology.link(id);
-      everything_ += link.capacity.count();
+      everything_ += capacity_of(topology, link);
       if (link.reverse < id) continue;  // comes with its other direction
-      join(index(topology.link_source(id)), index(topology.link_target(id)), link.capacity.count(),
-           topology.link(link.reverse).capacity.count(), id);
+      join(index(topology.link_source(id)), index(topology.link_target(id)), capacity_of(topology, link),
+           capacity_of(topology, topology.link(link.reverse)), id);
     }
     for (const CardInstance& card : topology.cards()) {
       from_source_.push_back(join(source(), index(card.vertex), 0.0, 0.0, std::nullopt));
@@ -100,33 +115,134 @@ class Halves {
   std::vector<FlowTraits::edge_descriptor> to_sink_;
 };
 
-std::vector<bool> first_in_card_order(std::size_t cards) {
-  std::vector<bool> half(cards, false);
-  for (std::size_t card = 0; card < cards / 2; ++card) half[card] = true;
-  return half;
+/// Groups of cards that are alike, each in card order.
+class AlikeCards {
+ public:
+  explicit AlikeCards(const Topology& topology) {
+    for (std::size_t position = 0; position < topology.link_count(); ++position) {
+      const auto id = id_at<LinkId>(position);
+      ways_[topology.link_source(id)].insert({topology.link_target(id), capacity_of(topology, topology.link(id))});
+    }
+    const std::vector<CardInstance>& cards = topology.cards();
+    for (std::size_t card = 0; card < cards.size(); ++card) {
+      const auto group = std::find_if(groups_.begin(), groups_.end(), [&](const std::vector<std::size_t>& members) {
+        return alike(cards[members.front()].vertex, cards[card].vertex);
+      });
+      if (group == groups_.end()) {
+        groups_.push_back({card});
+      } else {
+        group->push_back(card);
+      }
+    }
+  }
+
+  const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+
+ private:
+  using Ways = std::multimap<VertexId, double>;
+
+  /// Whether the graph stays as it is when the two change places: what a sees with b taken for a is what b sees. Links
+  /// have equal capacity both ways.
+  bool alike(VertexId a, VertexId b) const {
+    std::vector<std::pair<VertexId, double>> from_a;
+    std::vector<std::pair<VertexId, double>> from_b(ways_.at(b).begin(), ways_.at(b).end());
+    for (const auto& [target, capacity] : ways_.at(a)) from_a.emplace_back(target == b ? a : target, capacity);
+    std::sort(from_a.begin(), from_a.end());
+    std::sort(from_b.begin(), from_b.end());
+    return from_a == from_b;
+  }
+
+  std::map<VertexId, Ways> ways_;
+  std::vector<std::vector<std::size_t>> groups_;
+};
+
+/// All ways to take `wanted` cards, by their number from each group; false if there are more than `most`.
+bool every_choice(const std::vector<std::vector<std::size_t>>& groups, std::size_t wanted, std::size_t most,
+                  std::vector<std::vector<std::size_t>>& choices) {
+  std::vector<std::size_t> left_over(groups.size() + 1, 0);
+  for (std::size_t group = groups.size(); group-- > 0;) left_over[group] = left_over[group + 1] + groups[group].size();
+  std::vector<std::vector<std::size_t>> partial = {{}};
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    std::vector<std::vector<std::size_t>> longer;
+    for (const std::vector<std::size_t>& begun : partial) {
+      std::size_t taken = 0;
+      for (const std::size_t count : begun) taken += count;
+      for (std::size_t count = 0; count <= groups[group].size() && taken + count <= wanted; ++count) {
+        if (taken + count + left_over[group + 1] < wanted) continue;
+        longer.push_back(begun);
+        longer.back().push_back(count);
+        if (longer.size() > most) return false;
+      }
+    }
+    partial = std::move(longer);
+  }
+  choices = std::move(partial);
+  return true;
+}
+
+/// Halves to try where there are too many: by card order, by turns, by servers, by halves of each server.
+std::vector<std::vector<bool>> candidates(const Topology& topology) {
+  const std::vector<CardInstance>& cards = topology.cards();
+  const std::size_t count = cards.size();
+  const std::size_t per_server = count / static_cast<std::size_t>(topology.server_count());
+  std::vector<std::vector<bool>> halves(5, std::vector<bool>(count, false));
+  std::map<std::int32_t, std::vector<std::size_t>> by_socket;
+  for (std::size_t card = 0; card < count; ++card) {
+    halves[0][card] = card < count / 2;
+    halves[1][card] = card % 2 == 0;
+    halves[2][card] = cards[card].server % 2 == 0;
+    halves[3][card] = card % per_server < per_server / 2;
+    by_socket[topology.device(cards[card].vertex).socket].push_back(card);
+  }
+  bool first = true;
+  for (const auto& [socket, members] : by_socket) {
+    for (const std::size_t card : members) halves[4][card] = first;
+    first = !first;
+  }
+  std::erase_if(halves, [&](const std::vector<bool>& half) {
+    const auto size = static_cast<std::size_t>(std::count(half.begin(), half.end(), true));
+    return size != count / 2 && size != count - count / 2;
+  });
+  return halves;
+}
+
+/// Splits to try, and whether they are all there are.
+std::pair<std::vector<std::vector<bool>>, Bisection::Search> splits_of(const Topology& topology) {
+  constexpr std::size_t most_cards = 64;  // alike or not: more are in clusters, whose splits are too many
+  constexpr std::size_t most_splits = 5000;
+  const std::size_t count = topology.cards().size();
+  if (count > most_cards) return {candidates(topology), Bisection::Search::candidates};
+  const AlikeCards alike(topology);
+  std::vector<std::vector<std::size_t>> choices;
+  if (!every_choice(alike.groups(), count / 2, most_splits, choices)) {
+    return {candidates(topology), Bisection::Search::candidates};
+  }
+  std::set<std::vector<bool>> halves;  // with card 0: a half and the rest are one split
+  for (const std::vector<std::size_t>& choice : choices) {
+    std::vector<bool> half(count, false);
+    for (std::size_t group = 0; group < choice.size(); ++group) {
+      for (std::size_t taken = 0; taken < choice[group]; ++taken) half[alike.groups()[group][taken]] = true;
+    }
+    if (!half.front()) half.flip();
+    halves.insert(std::move(half));
+  }
+  // Of equal splits the last in this order stands first in card order.
+  return {{halves.rbegin(), halves.rend()}, Bisection::Search::every_split};
 }
 
 }  // namespace
 
 Bisection bisection(const Topology& topology) {
-  const std::size_t cards = topology.cards().size();
-  expects(cards >= 2, "a bisection needs two cards");
+  expects(topology.cards().size() >= 2, "a bisection needs two cards");
+  const auto [splits, search] = splits_of(topology);
   Halves halves(topology);
-  constexpr std::size_t most_cards_to_try = 8;
-  Bisection least = halves.split(first_in_card_order(cards));
-  if (cards > most_cards_to_try) return least;
-  for (std::size_t mask = 1; mask < (std::size_t{1} << cards); mask += 2) {  // card 0 is in the first half
-    std::vector<bool> half(cards);
-    std::size_t count = 0;
-    for (std::size_t card = 0; card < cards; ++card) {
-      half[card] = ((mask >> card) & 1U) != 0;
-      if (half[card]) ++count;
-    }
-    if (count != cards / 2) continue;
-    Bisection other = halves.split(half);
-    if (other.bandwidth < least.bandwidth) least = std::move(other);
+  std::optional<Bisection> least;
+  for (const std::vector<bool>& split : splits) {
+    Bisection other = halves.split(split);
+    if (!least || other.bandwidth < least->bandwidth) least = std::move(other);
   }
-  return least;
+  least->search = search;
+  return *std::move(least);
 }
 
 }  // namespace takt

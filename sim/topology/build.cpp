@@ -85,7 +85,7 @@ class TopologyBuilder {
       if (spec.kind == DeviceKind::nic) ports.push_back({vertices.back(), spec.nic_speed});
     }
     for (const ResolvedLink& link : resolved.links) {
-      builder_.add_link({vertices[link.from], vertices[link.to], link.type, link.assumed});
+      builder_.add_link({vertices[link.from], vertices[link.to], link.type, link.assumed, link.host_bridge});
     }
     for (std::size_t position = 0; position < vertices.size(); ++position) {
       if (server_.devices[position].kind == DeviceKind::card) add_card(vertices[position], position, server);

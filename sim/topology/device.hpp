@@ -28,6 +28,7 @@ struct Link {
   LinkKind kind = LinkKind::pcie;
   std::int64_t generation = 0;
   std::int64_t lanes = 0;
+  std::int64_t host_bridge = 0; ///< of its socket, for PCIe links that touch one; 0 = not stated
   Bandwidth nominal{};
   Bandwidth effective{};
   Bandwidth capacity{};         ///< nominal or effective, as assumptions.links says

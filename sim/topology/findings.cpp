@@ -1,15 +1,14 @@
 // What an engineer would remark on when handed the server's block diagram.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-
 #include "base/text.hpp"
 #include "topology/graph.hpp"
 #include "topology/path_type.hpp"
 #include "topology/topology.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
 
 namespace takt {
 namespace {
@@ -93,9 +92,8 @@ class Findings {
     }
     if (nics.empty()) return;
     for (const CardInstance& card : cards_) {
-      const bool near = std::any_of(nics.begin(), nics.end(), [&](VertexId nic) {
-        return device(nic).socket == device(card.vertex).socket;
-      });
+      const bool near = std::any_of(nics.begin(), nics.end(),
+                                    [&](VertexId nic) { return device(nic).socket == device(card.vertex).socket; });
       if (near) continue;
       remark(Severity::warning, place_of_device(card.vertex),
              fmt::format("{} is on NUMA node {}, but no NIC is: its network traffic crosses the socket link",
@@ -127,8 +125,8 @@ class Findings {
     if (!best) return;
     const Link& link = topology_.link(*best);
     remark(Severity::note, whole_file_,
-           fmt::format("a ring over all {} cards must cross sockets: at most {:.1f} GB/s a card ({})", cards_.size(),
-                       link.capacity.count() / 1e9, topology_.resources()[index(link.resource)].name),
+           fmt::format("a ring over all {} cards must cross sockets twice: at most {:.1f} GB/s a card ({})",
+                       cards_.size(), link.capacity.count() / 1e9, topology_.resources()[index(link.resource)].name),
            "groups within a socket or bridge avoid it");
   }
 
@@ -162,6 +160,8 @@ class Findings {
 
 }  // namespace
 
-Diagnostics check_topology(const Topology& topology) { return Findings(topology).run(); }
+Diagnostics check_topology(const Topology& topology) {
+  return Findings(topology).run();
+}
 
 }  // namespace takt

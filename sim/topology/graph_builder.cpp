@@ -37,6 +37,7 @@ void GraphBuilder::add_link(const PhysicalLink& physical) {
             .kind = type.kind,
             .generation = type.generation,
             .lanes = type.lanes,
+            .host_bridge = physical.host_bridge,
             .nominal = type.nominal,
             .effective = type.effective,
             .capacity = capacity,

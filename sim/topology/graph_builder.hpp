@@ -16,6 +16,7 @@ struct PhysicalLink {
   VertexId to{};
   LinkType type;
   bool assumed = false;
+  std::int64_t host_bridge = 0;
 };
 
 class GraphBuilder {

@@ -35,11 +35,11 @@ class Network {
 
   /// A NIC's cable. Each link into or out of a switch carries half of the switch's latency.
   void attach(const NetworkPort& port, VertexId leaf) {
-    builder_.add_link({port.nic, leaf, link_type(port.speed, nic_latency + cluster_.switch_latency / 2), false});
+    builder_.add_link({port.nic, leaf, link_type(port.speed, nic_latency + cluster_.switch_latency / 2), false, 0});
   }
 
   void join_to_spine(VertexId leaf, VertexId spine, Bandwidth below) {
-    builder_.add_link({leaf, spine, link_type(below / cluster_.oversubscription, cluster_.switch_latency), false});
+    builder_.add_link({leaf, spine, link_type(below / cluster_.oversubscription, cluster_.switch_latency), false, 0});
   }
 
  private:

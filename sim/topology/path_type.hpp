@@ -20,7 +20,8 @@ std::optional<PathType> path_type_of(std::string_view level);
 
 /// What a link adds to a path's type; a path has the worst type of its links (semantics N10). A PCIe link between two
 /// switches makes it PXB, one that touches a socket PHB, one between sockets SYS. Chip fabric between virtual switches
-/// bypasses no host bridge in the device tree, so it counts as PHB; fabric between two root complexes as NODE.
+/// bypasses no host bridge in the device tree, so it counts as PHB; fabric between two root complexes as NODE. So does a
+/// path that enters a socket by one of its host bridges and leaves by another, which no single link shows.
 PathType link_path_type(LinkKind kind, DeviceKind from, DeviceKind to);
 
 /// "NV6", "PIX", ...: the cell of `nvidia-smi topo -m` for two cards.

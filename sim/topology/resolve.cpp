@@ -70,7 +70,7 @@ class Resolver {
       error(link.place, fmt::format("a link joins {} to itself", link.from), "");
       return;
     }
-    ResolvedLink resolved{*from, *to, link.type, link.assumed};
+    ResolvedLink resolved{*from, *to, link.type, link.assumed, link.host_bridge};
     for (const auto& [end, other] : {std::pair(*from, *to), std::pair(*to, *from)}) {
       const CardSpec* card = card_spec(end);
       if (!card) continue;
@@ -107,7 +107,7 @@ class Resolver {
     const LinkType pair = nvlinks_of(bridge.link.value_or(LinkType{}), card.nvlink_links / peers, card);
     for (std::size_t a = 0; a < domain.cards.size(); ++a) {
       for (std::size_t b = a + 1; b < domain.cards.size(); ++b) {
-        ResolvedLink link{domain.cards[a], domain.cards[b], pair, false};
+        ResolvedLink link{domain.cards[a], domain.cards[b], pair, false, 0};
         if (link.type.source.empty()) link.type.source = bridge.source;
         resolved_.links.push_back(std::move(link));
       }

@@ -18,6 +18,7 @@ struct ResolvedLink {
   std::size_t to = 0;
   LinkType type;
   bool assumed = false;
+  std::int64_t host_bridge = 0;
 };
 
 /// Cards joined by NVLink, as positions in ServerSpec::devices.

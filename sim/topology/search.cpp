@@ -129,6 +129,21 @@ std::optional<Route> cheapest_route(const Graph& graph, Vertex from, Vertex to, 
   return std::nullopt;
 }
 
+/// Whether the route enters a socket by one host bridge and leaves it by another.
+bool changes_host_bridge(const Graph& graph, const Route& route) {
+  Vertex here = index(route.from);
+  std::int64_t entered_by = 0;
+  for (const LinkId id : route.links) {
+    const auto out = boost::make_iterator_range(boost::out_edges(here, graph));
+    const Edge edge = *std::find_if(out.begin(), out.end(), [&](const Edge& e) { return graph[e].id == id; });
+    const std::int64_t bridge = graph[edge].host_bridge;
+    if (graph[here].kind == DeviceKind::socket && entered_by > 0 && bridge > 0 && bridge != entered_by) return true;
+    entered_by = bridge;
+    here = boost::target(edge, graph);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<FoundRoute> find_route(const Graph& graph, VertexId from, VertexId to, Reach reach, PathType worst) {
@@ -136,7 +151,9 @@ std::optional<FoundRoute> find_route(const Graph& graph, VertexId from, VertexId
   for (int level = static_cast<int>(PathType::nvlink); level <= static_cast<int>(worst); ++level) {
     const auto type = static_cast<PathType>(level);
     std::optional<Route> route = cheapest_route(graph, index(from), index(to), reach, type);
-    if (route) return FoundRoute{type, *std::move(route)};
+    if (!route) continue;
+    const bool far_side = type == PathType::phb && changes_host_bridge(graph, *route);
+    return FoundRoute{far_side ? PathType::node : type, *std::move(route)};
   }
   return std::nullopt;
 }

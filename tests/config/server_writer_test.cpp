@@ -141,6 +141,8 @@ class RandomServer {
     if (coin()) type.both_directions = Bandwidth(1.0 + 1e7 * below(10000));
     if (coin()) type.latency = Duration(below(1'000'000));
     if (coin()) type.source = "measured " + word();
+    const bool at_socket = names_[a].find("cpu") == 0 && names_[a].find(' ') == std::string::npos;
+    if (type.kind == LinkKind::pcie && at_socket && coin()) link.host_bridge = 1 + below(8);
     server_.links.push_back(link);
   }
 

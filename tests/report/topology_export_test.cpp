@@ -29,6 +29,7 @@ class RandomServer {
     }
     if (sockets == 2) server_.link("cpu0", "cpu1", types_.at("upi-spr"));
     ServerSpec spec = server_.spec();
+    for (int i = 0; i < sockets; ++i) tell_host_bridges_apart(spec, "cpu" + std::to_string(i));
     for (auto [first, count] : bridges_) {
       BridgeSpec bridge;
       for (int card = first; card < first + count; ++card) bridge.cards.push_back("gpu" + std::to_string(card));
@@ -64,6 +65,14 @@ class RandomServer {
     for (int leaf = leaves; leaf > 0; --leaf) {
       const std::string name = add_switch(top);
       for (int device = between(1, 2); device > 0; --device) add_device(name, socket);
+    }
+  }
+
+  /// Of some sockets: the host bridge of every PCIe link.
+  void tell_host_bridges_apart(ServerSpec& spec, const std::string& socket) {
+    if (between(0, 1) == 0) return;
+    for (LinkSpec& link : spec.links) {
+      if (link.from == socket && link.type.kind == LinkKind::pcie) link.host_bridge = between(1, 3);
     }
   }
 
@@ -132,6 +141,20 @@ TEST_CASE("a matrix that goes out and in again is the same topology", "[report][
   }
 }
 
+TEST_CASE("NODE stays NODE: host bridges of one socket go out and in again", "[report][topology]") {
+  machines::Server server("bridges");
+  server.socket("cpu0").pcie_switch("sw0", "cpu0").card("gpu0", "sw0", "h200-nvl").card("gpu1", "sw0", "h200-nvl");
+  server.card("gpu2", "cpu0", "h200-nvl").card("gpu3", "cpu0", "h200-nvl");
+  ServerSpec spec = server.spec();
+  for (LinkSpec& link : spec.links) {
+    if (link.from == "cpu0" && link.type.kind == LinkKind::pcie) link.host_bridge = link.to == "sw0" ? 1 : 2;
+  }
+  const std::string out = topology_matrix(built(spec));
+  CHECK(out.substr(out.find('\n') + 1, 23) == "GPU0\t X \tPIX\tNODE\tNODE\t");
+  CHECK(out.find("GPU2\tNODE\tNODE\t X \tPHB\t") != std::string::npos);
+  CHECK(topology_matrix(built(imported(out))) == out);
+}
+
 TEST_CASE("a drawing holds every device and every physical link once", "[report][topology]") {
   machines::Server server("pair");
   server.socket("cpu0").card("gpu0", "cpu0").card("gpu1", "cpu0");
@@ -141,10 +164,12 @@ TEST_CASE("a drawing holds every device and every physical link once", "[report]
   CHECK(topology_dot(machines::built(spec)) ==
         "graph \"pair\" {\n"
         "  label=\"a \\\"pair\\\"\";\n"
+        "  labelloc=t;\n"
         "  rankdir=TB;\n"
         "  node [fontname=\"Helvetica\", fontsize=10];\n"
         "  edge [fontname=\"Helvetica\", fontsize=8];\n"
         "    subgraph cluster_socket0 {\n"
+        "      label=\"NUMA node 0\"; fontname=\"Helvetica\"; fontsize=9;\n"
         "      style=rounded; color=\"#999999\";\n"
         "      v0 [label=\"cpu0\\nintel-spr\", shape=box3d];\n"
         "      v1 [label=\"cpu0-memory\", shape=cylinder];\n"

@@ -35,6 +35,7 @@ TEST_CASE("a staged route counts what it crosses twice", "[report][topology]") {
 
 TEST_CASE("a machine's narrowest split", "[report][topology]") {
   CHECK(bisection_line(machines::built(machines::four_switches().spec())) ==
-        "  bisection: 100 GB/s a direction, gpu0 gpu1 gpu2 gpu3 | gpu4 gpu5 gpu6 gpu7, over cpu0 -> cpu1\n");
+        "  bisection: 100 GB/s a direction, both at once, gpu0 gpu1 gpu2 gpu3 | gpu4 gpu5 gpu6 gpu7, over\n"
+        "  cpu0 -> cpu1\n");
   CHECK(bisection_line(machines::built(machines::direct(1).spec())).empty());
 }

@@ -1,6 +1,7 @@
 #include "topology/bisection.hpp"
 
 #include "catch.hpp"
+#include "topology/data.hpp"
 #include "topology/machines.hpp"
 
 using namespace takt;
@@ -45,4 +46,40 @@ TEST_CASE("the narrowest split is found whatever the order of the cards", "[topo
   CHECK(least.bandwidth == Bandwidth(100e9));
   REQUIRE(least.first.size() == 2);
   CHECK(topology.device(least.first[1]).name == "gpu2");
+}
+
+TEST_CASE("both halves send at once, so the sum of a link's directions counts", "[topology]") {
+  // 100 a direction, but 120 for both: 60 each.
+  machines::Server server("capped");
+  LinkType socket = machines::socket_link();
+  socket.effective = Bandwidth(100e9);
+  socket.both_directions = Bandwidth(120e9);
+  server.socket("cpu0").socket("cpu1").link("cpu0", "cpu1", socket);
+  for (int gpu = 0; gpu < 4; ++gpu) server.card("gpu" + std::to_string(gpu), gpu < 2 ? "cpu0" : "cpu1");
+  CHECK(bisection(machines::built(server.spec(), LinkBasis::measured)).bandwidth == Bandwidth(60e9));
+  CHECK(bisection(machines::built(server.spec(), LinkBasis::nominal)).bandwidth == Bandwidth(100e9));
+}
+
+TEST_CASE("sixteen cards: all splits up to cards that are alike", "[topology]") {
+  // Four switches of four cards with one uplink of 64 each, cards dealt round: two switches against two, 2 x 64.
+  machines::Server server("sixteen");
+  server.socket("cpu0");
+  for (int sw = 0; sw < 4; ++sw) server.pcie_switch("sw" + std::to_string(sw), "cpu0");
+  for (int gpu = 0; gpu < 16; ++gpu) server.card("gpu" + std::to_string(gpu), "sw" + std::to_string(gpu % 4));
+  const Topology topology = machines::built(server.spec());
+  const Bisection least = bisection(topology);
+  CHECK(least.search == Bisection::Search::every_split);
+  CHECK(least.bandwidth == Bandwidth(128e9));
+  for (const VertexId card : least.first) {
+    for (const VertexId other : least.second) {
+      CHECK(machines::between(topology, topology.device(card).name, topology.device(other).name).type == PathType::phb);
+    }
+  }
+}
+
+TEST_CASE("clusters try some splits and say so", "[topology]") {
+  const Topology cluster = data::cluster("128x-8x-rtx-pro-6000-400g", LinkBasis::nominal);
+  const Bisection least = bisection(cluster);
+  CHECK(least.search == Bisection::Search::candidates);
+  CHECK(least.first.size() == 512);
 }

@@ -40,7 +40,7 @@ TEST_CASE("cards without a NIC on their socket are remarked on", "[topology]") {
 TEST_CASE("a ring over two sockets is told its limit", "[topology]") {
   // nominal: min(64 PCIe, 100 between sockets)
   REQUIRE(found(findings_of(four_switches().spec()),
-                "a ring over all 8 cards must cross sockets: at most 64.0 GB/s a card"));
+                "a ring over all 8 cards must cross sockets twice: at most 64.0 GB/s a card"));
   REQUIRE(findings_of(direct(4).bridge({"gpu0", "gpu1", "gpu2", "gpu3"}).spec()).empty());
 }
 

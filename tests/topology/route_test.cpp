@@ -141,3 +141,17 @@ TEST_CASE("reads and writes of a host memory share its bandwidth", "[topology]")
   REQUIRE(bus.kind == ResourceKind::host_memory);
   REQUIRE(bus.capacity == 300e9);
 }
+
+TEST_CASE("two host bridges of one socket are NODE apart, and PHB to NCCL's level", "[topology]") {
+  ServerSpec spec = direct(3, "plain").spec();
+  std::int64_t bridge = 1;
+  for (LinkSpec& link : spec.links) {
+    if (link.type.kind == LinkKind::pcie) link.host_bridge = bridge++ < 3 ? 1 : 2;  // gpu0 and gpu1 | gpu2
+  }
+  const Topology staged = built(spec);
+  CHECK(between(staged, "gpu0", "gpu1").type == PathType::phb);
+  CHECK(between(staged, "gpu0", "gpu2").type == PathType::node);
+  CHECK(between(staged, "gpu0", "gpu2").transport == Transport::host_staged);
+  spec.peer_to_peer.level = "PHB";
+  CHECK(between(built(spec), "gpu0", "gpu2").transport == Transport::peer_to_peer);
+}

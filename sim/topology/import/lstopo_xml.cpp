@@ -12,6 +12,7 @@
 #include "config/xml.hpp"
 #include "topology/import/cpu_family.hpp"
 #include "topology/import/link_catalog.hpp"
+#include "topology/import/lstopo_nvlink.hpp"
 #include "topology/import/pci_ids.hpp"
 #include "topology/import/server_draft.hpp"
 
@@ -93,6 +94,8 @@ class LstopoReader {
     }
     if (!errors_.empty()) return std::move(errors_);
     finish();
+    add_nvlinks(*root);
+    if (!errors_.empty()) return std::move(errors_);
     return std::move(draft_);
   }
 
@@ -164,6 +167,7 @@ class LstopoReader {
     });
     several_nodes_ = several_nodes_ || nodes > 1;
     draft_.sockets.push_back(socket);
+    host_bridges_ = 0;
     for_each_below(package, [&](const XmlElement& object) {
       if (type_of(object) == "Bridge") read_bridge(object, socket.name, 0);
       if (type_of(object) == "PCIDev") read_device(object, socket.name);
@@ -197,8 +201,10 @@ class LstopoReader {
     const bool is_host_bridge = bridge.attribute("bridge_type").value_or("") == host_bridge;
     const bool is_upstream_port = !is_host_bridge && depth % 2 == 0 && depth > 0;
     std::string vertex = parent;
+    if (is_host_bridge && holds_device(bridge)) ++host_bridges_;
     if (is_upstream_port && holds_device(bridge)) {
       DeviceDraft device;
+      device.host_bridge = host_bridge_below(parent);
       device.name = "sw" + std::to_string(switches_++);
       device.kind = DeviceKind::pcie_switch;
       device.parent = parent;
@@ -210,6 +216,13 @@ class LstopoReader {
       if (type_of(child) == "Bridge") read_bridge(child, vertex, is_host_bridge ? 1 : depth + 1);
       if (type_of(child) == "PCIDev") read_device(child, vertex);
     }
+  }
+
+  /// What hangs on a socket hangs on the host bridge that is being read.
+  std::int64_t host_bridge_below(const std::string& parent) const {
+    const bool at_socket = std::any_of(draft_.sockets.begin(), draft_.sockets.end(),
+                                       [&](const SocketDraft& socket) { return socket.name == parent; });
+    return at_socket ? host_bridges_ : 0;
   }
 
   /// Switches that lead to nothing Takt models are left out.
@@ -244,6 +257,8 @@ class LstopoReader {
     if (!type) return error(element, fmt::format("pci_type \"{}\" is not \"CLASS [VENDOR:DEVICE]\"", text));
     DeviceDraft device;
     device.parent = parent;
+    device.host_bridge = host_bridge_below(parent);
+    remember_objects(element, pci_kind(type->class_code, type->vendor));
     switch (pci_kind(type->class_code, type->vendor)) {
       case PciKind::card:
         device.kind = DeviceKind::card;
@@ -262,6 +277,45 @@ class LstopoReader {
     }
   }
 
+  /// The numbers by which tables of distances name this device: its own and those of its OS devices ("nvml0").
+  void remember_objects(const XmlElement& element, PciKind kind) {
+    if (kind != PciKind::card && kind != PciKind::nvswitch) return;
+    const std::string bus_id = kind == PciKind::card ? element.attribute("pci_busid").value_or("") : "";
+    objects_[element.attribute("gp_index").value_or("")] = bus_id;
+    for (const XmlElement& child : element.children) {
+      if (type_of(child) == "OSDev") objects_[child.attribute("gp_index").value_or("")] = bus_id;
+    }
+  }
+
+  /// NVLinks, where hwloc was built with NVML and states them.
+  void add_nvlinks(const XmlElement& root) {
+    NvlinkObjects objects;
+    for (const auto& [number, bus_id] : objects_) {
+      const auto card = std::find_if(cards_.begin(), cards_.end(), [&](const auto& c) { return c.first == bus_id; });
+      objects[number] = bus_id.empty() ? nvswitch_peer : static_cast<std::int64_t>(card - cards_.begin());
+    }
+    Result<std::optional<std::vector<NvlinkDraft>>> nvlinks = nvlinks_of_distances(root, source_, objects);
+    if (!nvlinks) {
+      errors_.insert(errors_.end(), nvlinks.diagnostics().begin(), nvlinks.diagnostics().end());
+      return;
+    }
+    draft_.nvlinks_known = nvlinks->has_value();
+    if (!nvlinks->has_value()) return;
+    draft_.nvlinks = **std::move(nvlinks);
+    draft_.assumed.push_back("NVLinks: hwloc's bandwidths over 25 GB/s a link");
+  }
+
+  /// One host bridge a socket tells nothing apart.
+  void drop_lone_host_bridges() {
+    std::map<std::string, std::int64_t> most;
+    for (const DeviceDraft& device : draft_.devices) {
+      most[device.parent] = std::max(most[device.parent], device.host_bridge);
+    }
+    for (DeviceDraft& device : draft_.devices) {
+      if (most[device.parent] < 2) device.host_bridge = 0;
+    }
+  }
+
   void finish() {
     std::stable_sort(cards_.begin(), cards_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::size_t number = 0;
@@ -269,7 +323,7 @@ class LstopoReader {
       card.name = "gpu" + std::to_string(number++);
       draft_.devices.push_back(std::move(card));
     }
-    draft_.nvlinks_known = false;
+    drop_lone_host_bridges();
     draft_.assumed.push_back("cards are numbered by bus id");
     if (several_nodes_) draft_.assumed.push_back("the NUMA nodes of a package are one socket");
     if (speeds_stated_) {
@@ -282,6 +336,8 @@ class LstopoReader {
   ServerDraft draft_;
   Diagnostics errors_;
   std::vector<std::pair<std::string, DeviceDraft>> cards_;  ///< by bus id
+  std::map<std::string, std::string> objects_;              ///< hwloc's gp_index to bus id; empty for an NVSwitch
+  std::int64_t host_bridges_ = 0;                           ///< of the package, so far
   std::size_t switches_ = 0;
   std::size_t nics_ = 0;
   bool several_nodes_ = false;

@@ -1,10 +1,11 @@
 // From distances to a machine.
 //
 // The matrix says for each pair how far apart they are, not what lies between. Read as "at least this near", each
-// distance groups the devices: PIX joins what hangs on one switch, PXB what hangs on one tree of switches, PHB and NODE
-// what hangs on one NUMA node, SYS nothing. The groups nest, and the nest is the machine:
+// distance groups the devices: PIX joins what hangs on one switch, PXB what hangs on one tree of switches, PHB what
+// hangs on one host bridge, NODE what hangs on one NUMA node, SYS nothing. The groups nest, and the nest is the
+// machine:
 //
-//     socket > tree of switches (PXB) > switch (PIX) > device
+//     socket > host bridge (PHB) > tree of switches (PXB) > switch (PIX) > device
 //
 // NV# hides the PCIe distance of a pair, so two bridged cards are placed by their distances to everything else and by
 // their affinity columns. What is left open then is assumed and said. In the end the machine's own distances are held
@@ -29,7 +30,7 @@ bool is_near(PathCell cell) {
 class MatrixLayout {
  public:
   explicit MatrixLayout(PathMatrix matrix)
-      : matrix_(std::move(matrix)), n_(matrix_.devices.size()), sockets_(n_), trees_(n_), switches_(n_) {}
+      : matrix_(std::move(matrix)), n_(matrix_.devices.size()), sockets_(n_), bridges_(n_), trees_(n_), switches_(n_) {}
 
   ServerDraft draft() {
     draft_.source = "nvidia-smi topo -m";
@@ -64,6 +65,7 @@ class MatrixLayout {
       for (std::size_t j = i + 1; j < n_; ++j) {
         const PathCell cell = matrix_.at(i, j).cell;
         if (is_near(cell)) sockets_.join(i, j);
+        if (is_near(cell) && cell != PathCell::node) bridges_.join(i, j);
         if (cell == PathCell::pix || cell == PathCell::pxb) trees_.join(i, j);
         if (cell == PathCell::pix) switches_.join(i, j);
       }
@@ -163,6 +165,7 @@ class MatrixLayout {
       leaf.name = name_of(i);
       leaf.kind = device(i).is_card ? DeviceKind::card : DeviceKind::nic;
       leaf.parent = parents_[i];
+      leaf.host_bridge = host_bridges_[leaf.name];
       draft_.devices.push_back(std::move(leaf));
     }
   }
@@ -176,14 +179,36 @@ class MatrixLayout {
       for (const std::size_t i : members) {
         if (trees_.together(i, first)) tree.push_back(i);
       }
-      place_tree(socket, tree);
+      const std::string top = place_tree(socket, tree);
+      const std::int64_t bridge = host_bridge_of(first, members);
+      host_bridges_[top] = bridge;
+      for (DeviceDraft& device : draft_.devices) {
+        if (device.name == top) device.host_bridge = bridge;
+      }
     }
   }
 
-  void place_tree(const std::string& socket, const std::vector<std::size_t>& tree) {
+  /// The host bridges of a socket, numbered from 1 by their first devices, where the matrix tells them apart.
+  std::int64_t host_bridge_of(std::size_t device, const std::vector<std::size_t>& members) const {
+    bool told_apart = false;
+    std::vector<std::size_t> before;
+    for (const std::size_t i : members) {
+      for (const std::size_t j : members) told_apart = told_apart || matrix_.at(i, j).cell == PathCell::node;
+      const bool is_new =
+          std::none_of(before.begin(), before.end(), [&](std::size_t other) { return bridges_.together(i, other); });
+      if (is_new) before.push_back(i);
+    }
+    if (!told_apart) return 0;
+    const auto mine =
+        std::find_if(before.begin(), before.end(), [&](std::size_t other) { return bridges_.together(device, other); });
+    return static_cast<std::int64_t>(mine - before.begin()) + 1;
+  }
+
+  /// The name of what hangs on the socket: a switch, or the one device.
+  std::string place_tree(const std::string& socket, const std::vector<std::size_t>& tree) {
     if (tree.size() == 1) {
       parents_[tree.front()] = socket;
-      return;
+      return name_of(tree.front());
     }
     const bool one_switch =
         std::all_of(tree.begin(), tree.end(), [&](std::size_t i) { return switches_.together(i, tree.front()); });
@@ -198,6 +223,7 @@ class MatrixLayout {
       if (is_new) leaf->second = add_switch(top);
       parents_[i] = leaf->second;
     }
+    return top;
   }
 
   std::string add_switch(const std::string& parent) {
@@ -229,8 +255,9 @@ class MatrixLayout {
       case PathCell::pxb:
         return trees_.together(i, j) && !switches_.together(i, j);
       case PathCell::phb:
-      case PathCell::node:
         return sockets_.together(i, j) && !trees_.together(i, j);
+      case PathCell::node:
+        return sockets_.together(i, j) && !bridges_.together(i, j);
       case PathCell::sys:
         return !sockets_.together(i, j);
       default:
@@ -278,9 +305,11 @@ class MatrixLayout {
   PathMatrix matrix_;
   std::size_t n_;
   UnionFind sockets_;
+  UnionFind bridges_;
   UnionFind trees_;
   UnionFind switches_;
   std::map<std::size_t, std::string> parents_;
+  std::map<std::string, std::int64_t> host_bridges_;  ///< of devices and switches that hang on a socket
   ServerDraft draft_;
   std::size_t switch_count_ = 0;
   bool same_socket_assumed_ = false;

@@ -222,6 +222,7 @@ class Finisher {
       if (stated && is_below_card(device)) slow.push_back(device.name);
       limit_to_card(device);
       add_link(device.parent, device.name, catalog_.pcie(device.pcie_generation, device.pcie_lanes), !stated);
+      spec_.links.back().host_bridge = device.host_bridge;
     }
     if (!slow.empty()) {
       warn(fmt::format("the PCIe link of {} is slower than the card's own", join(slow, ", ")),
@@ -256,7 +257,7 @@ class Finisher {
       }
     }
     if (sockets.size() < 2) return;
-    assume(fmt::format("link between sockets: the measured one of {}; the source does not state it", sockets[0].cpu));
+    assume(fmt::format("link between sockets: the one of {}; the source does not state it", sockets[0].cpu));
     if (sockets.size() > 2) {
       assume(
           fmt::format("{} NUMA nodes as {} sockets, each linked to each; nodes of one socket (NPS, a virtual machine) "

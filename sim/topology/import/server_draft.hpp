@@ -30,6 +30,7 @@ struct DeviceDraft {
   std::int64_t compute_capability = 0;  ///< 90 for 9.0; 0: unknown
   std::int64_t pcie_generation = 0;     ///< of the link to the parent; 0: unknown
   std::int64_t pcie_lanes = 0;          ///< 0: unknown
+  std::int64_t host_bridge = 0;         ///< of the parent, if that is a socket; 0: unknown
   Bandwidth nic_speed{};                ///< 0: unknown
 };
 
