@@ -4,6 +4,8 @@
 // backward; an optimizer kernel; communication (a collective from its start to its end, or a copy); else it is the
 // host's: the CPU issues, works or waits, or the rank waits for another. So the four parts add up to the step.
 //
+// Kernels that wait for their launch leave gaps in a segment; they are counted at its end, and are the host's.
+//
 // "Hidden" is Holistic Trace Analysis' definition: the time during which a collective and any kernel both run. A
 // collective that waits for its last member has not started, so waiting for a straggler is not communication.
 #include "metrics/rank_time.hpp"
@@ -45,13 +47,25 @@ struct BusyTimes {
   std::array<TimeSet, communication_kinds> communication;
 };
 
-BusyTimes busy_times(const Program& program, const std::vector<OpRecord>& records) {
+/// The part of an op during which the card waited for the CPU to launch its kernels.
+Duration late_launches(const Timeline& timeline, RankId rank, OpId op) {
+  const auto [first, last] = charges_of(timeline, rank, op);
+  Duration late{};
+  for (const Charge* charge = first; charge != last; ++charge) {
+    if (charge->cause == Cause::host) late += charge->time;
+  }
+  return late;
+}
+
+BusyTimes busy_times(const Program& program, const Timeline& timeline, RankId rank) {
+  const std::vector<OpRecord>& records = timeline.ops[index(rank)];
   std::vector<Interval> kernels, optimizer;
   std::array<std::vector<Interval>, communication_kinds> communication;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    const Interval span{records[i].start, records[i].end};
+    Interval span{records[i].start, records[i].end};
     if (std::holds_alternative<Segment>(op.work)) {
+      span.end -= late_launches(timeline, rank, id_at<OpId>(i));
       (op.phase == Phase::optimizer ? optimizer : kernels).push_back(span);
     } else if (const auto* call = std::get_if<Collective>(&op.work)) {
       communication[kind_of(program.comms[index(call->comm)].calls[call->call].kind)].push_back(span);
@@ -113,7 +127,7 @@ RankId slowest_rank(const Timeline& timeline) {
 
 RankTime rank_time(const Plan& plan, const Timeline& timeline, RankId rank) {
   const Program& program = plan.programs[index(plan.ranks[index(rank)].role)];
-  const BusyTimes busy = busy_times(program, timeline.ops[index(rank)]);
+  const BusyTimes busy = busy_times(program, timeline, rank);
   const TimeSet all_kernels = busy.kernels | busy.optimizer;
 
   RankTime time;

@@ -14,6 +14,14 @@ Plan with_faster_kernels(Plan plan, double factor) {
   return plan;
 }
 
+/// The memories that faster kernels need: a kernel's price does not say what bounds it.
+ResourceTable with_faster_memories(ResourceTable resources, double factor) {
+  for (Resource& resource : resources) {
+    if (resource.kind == ResourceKind::card_memory) resource.capacity *= factor;
+  }
+  return resources;
+}
+
 Plan with_higher_caps(Plan plan, double factor) {
   for (LoweredCollective& collective : plan.collectives) {
     for (Activity& activity : collective.activities) activity.cap *= factor;
@@ -73,7 +81,7 @@ Result<std::vector<Sensitivity>> sensitivities(const Plan& plan, const ResourceT
     if (timeline) list.push_back({name, timeline->end});
     else errors = timeline.diagnostics();
   };
-  play("compute", with_faster_kernels(plan, factor), resources);
+  play("compute", with_faster_kernels(plan, factor), with_faster_memories(resources, factor));
   if (!plan.collectives.empty()) {
     play("NCCL's own limits", with_higher_caps(plan, factor), resources);
     play("latency of collectives (shorter)", with_shorter_latencies(plan, factor), resources);

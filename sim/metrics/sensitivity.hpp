@@ -16,8 +16,8 @@ struct Sensitivity {
   Duration step_time{};
 };
 
-/// Plays the step again with `factor` times as much of each resource in turn: the kernels' speed, the caps of
-/// collectives, their fixed times and latencies (shorter), and every kind of link or memory that a collective or copy
+/// Plays the step again with `factor` times as much of each resource in turn: the kernels' speed (with the card memory
+/// that they need), the caps of collectives, their fixed times and latencies (shorter), and every kind of link or memory that a collective or copy
 /// uses, links between devices of the same kinds taken together. Errors: none that the step itself did not have.
 Result<std::vector<Sensitivity>> sensitivities(const Plan& plan, const ResourceTable& resources, double factor);
 

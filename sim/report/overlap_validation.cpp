@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string_view>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -145,20 +146,42 @@ std::string runs_table(const std::vector<RunOutcome>& outcomes) {
   return table.empty() ? "" : "\n" + table.text();
 }
 
+/// What is not modelled, by reason in the order in which the reasons come.
+class LeftOut {
+ public:
+  void add(const std::string& why, std::string what) {
+    const auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.first == why; });
+    if (known != reasons_.end()) known->second.push_back(std::move(what));
+    else reasons_.push_back({why, {std::move(what)}});
+  }
+
+  std::string text() const {
+    std::string lines;
+    for (const auto& [why, rows] : reasons_) {
+      lines += fmt::format("{} ({})\n", why, rows.size() == 1 ? "1 row" : fmt::format("{} rows", rows.size()));
+      for (const std::string& row : rows) lines += wrap(row, screen_width, 4);
+    }
+    return lines.empty() ? "" : "\nNot modelled, and why\n" + lines;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
+};
+
 std::string left_out(const std::vector<InterferenceOutcome>& kernels, const std::vector<RunOutcome>& runs) {
-  Table table({{"not modelled"}, {""}, {"measured", Align::right}, {"why"}});
+  LeftOut rows;
   for (const InterferenceOutcome& outcome : kernels) {
     const InterferenceCase& row = outcome.measurement;
-    if (!row.not_modelled.empty())
-      table.row({kernel_name(row), row.beside, format_share(row.measured), row.not_modelled});
+    if (row.not_modelled.empty()) continue;
+    rows.add(row.not_modelled, fmt::format("{}, {}: {}", kernel_name(row), row.beside, format_share(row.measured)));
   }
   for (const RunOutcome& outcome : runs) {
     const RunCase& row = outcome.measurement;
     if (outcome.predicted) continue;
-    table.row({row.scenario, row.metric, row.measured_text,
-               row.not_modelled.empty() ? outcome.not_predicted : row.not_modelled});
+    rows.add(row.not_modelled.empty() ? outcome.not_predicted : row.not_modelled,
+             fmt::format("{}, {}: {}", row.scenario, row.metric, row.measured_text));
   }
-  return table.empty() ? "" : "\n" + table.text();
+  return rows.text();
 }
 
 }  // namespace

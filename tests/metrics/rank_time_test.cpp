@@ -44,6 +44,19 @@ TEST_CASE("without communication everything is hidden", "[metrics]") {
   REQUIRE(time.breakdown.host == us(12));
 }
 
+TEST_CASE("the time that a card waits for launches is the host's", "[metrics]") {
+  Timeline timeline = hand_made::timeline();
+  // Of the forward's 18 us the card waited 7 for the CPU.
+  timeline.charges[0] = {{Cause::member, {}, us(2)},  {Cause::own_speed, {}, us(10)}, {Cause::own_speed, {}, us(11)},
+                         {Cause::host, {}, us(7)},    {Cause::own_speed, {}, us(10)}, {Cause::own_speed, {}, us(20)},
+                         {Cause::own_speed, {}, us(10)}, {Cause::own_speed, {}, us(5)}};
+  timeline.charge_offsets[0] = {0, 2, 4, 5, 6, 7, 8};
+  const RankTime time = rank_time(hand_made::plan(), timeline, RankId(0));
+  REQUIRE(time.breakdown.compute == us(31));
+  REQUIRE(time.breakdown.host == us(2 + 7));
+  REQUIRE(time.breakdown.exposed_communication == us(20));
+}
+
 TEST_CASE("the slowest rank is the first that ends last", "[metrics]") {
   Timeline timeline = hand_made::timeline();
   REQUIRE(slowest_rank(timeline) == RankId(0));

@@ -46,6 +46,6 @@ TEST_CASE("the table of overlap shows errors, points and reasons", "[report]") {
   const std::string text = overlap_validation_table(outcomes, {{run, 0.9, ""}, {run, {}, "no such strategy"}});
   CHECK(text.find("3 rows of kernels, median error 4.0 %, worst -10.0 %\n") != std::string::npos);
   CHECK(text.find("-2.5") != std::string::npos);
-  CHECK(text.find("stalls") != std::string::npos);
-  CHECK(text.find("no such strategy") != std::string::npos);
+  CHECK(text.find("Not modelled, and why\nstalls (1 row)\n    triad, : 50.0 %\n") != std::string::npos);
+  CHECK(text.find("no such strategy (1 row)\n    a.toml, hidden: 92.5 %\n") != std::string::npos);
 }

@@ -90,6 +90,18 @@ TEST_CASE("C10: a loss fused with the head moves less and takes less memory", "[
   CHECK(step(one_card, {small, {"finetune.cross_entropy", "compiled"}}) < to_seconds(eager.step_time));
 }
 
+TEST_CASE("attention: a mask and eager attention compute and move more than FlashAttention", "[scenarios]") {
+  const double flash = step(one_card);
+  CHECK(step(one_card, {{"finetune.attention", "sdpa-mask"}}) > flash);
+  CHECK(step(one_card, {{"finetune.attention", "eager"}}) > flash);
+}
+
+TEST_CASE("O1 to O3: foreach moves more than fused, 8-bit states less", "[scenarios]") {
+  const Duration fused = metrics(one_card).breakdown.optimizer;
+  CHECK(metrics(one_card, {{"finetune.optimizer_form", "foreach"}}).breakdown.optimizer > fused);
+  CHECK(metrics(one_card, {{"finetune.optimizer", "adamw-8bit"}}).breakdown.optimizer < fused);
+}
+
 TEST_CASE("C3: packing short documents makes attention cheaper", "[scenarios]") {
   CHECK(step(one_card, {{"batch.packing", "512"}}) < step(one_card));
 }
