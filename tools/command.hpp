@@ -15,6 +15,7 @@ enum class ExitStatus : int {
   invalid = 1,  ///< a scenario (or other input) is invalid, or does not fit with --require-fit
   wrong_usage = 2,
   internal_error = 3,
+  interrupted = 130,  ///< Ctrl-C, as shells count it; what is written is valid
 };
 
 /// What a command sees of the world. Results go to `out`, messages to `err`.
@@ -22,6 +23,7 @@ struct Environment {
   std::ostream& out;
   std::ostream& err;
   const char* takt_path = nullptr;  ///< the variable TAKT_PATH, or null
+  bool err_is_terminal = false;     ///< progress is shown on terminals only
 };
 
 struct Command {

@@ -9,7 +9,10 @@ namespace takt {
 
 Command run_command();
 Command compare_command();
+Command sweep_command();
+Command merge_command();
 Command check_command();
+Command fit_command();
 Command topo_show_command();
 Command topo_check_command();
 Command topo_import_command();
@@ -17,6 +20,9 @@ Command topo_export_command();
 Command topo_measure_compare_command();
 Command collective_command();
 Command validate_command();
+Command explain_command();
+Command kernel_command();
+Command calibrate_command();
 Command completion_command();
 
 /// All of them, in the order of `takt --help`.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 int main(int argc, char** argv) {
@@ -12,7 +13,8 @@ int main(int argc, char** argv) {
   takt::ExitStatus status = takt::ExitStatus::internal_error;
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
-    status = takt::run_command_line(words, {std::cout, std::cerr, std::getenv("TAKT_PATH")});
+    status =
+        takt::run_command_line(words, {std::cout, std::cerr, std::getenv("TAKT_PATH"), ::isatty(STDERR_FILENO) == 1});
     std::cout.flush();
     if (!std::cout) {
       std::cerr << "error: cannot write the results\n";

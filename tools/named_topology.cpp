@@ -2,6 +2,7 @@
 
 #include "topology/platform_state.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -11,16 +12,27 @@
 namespace takt {
 namespace {
 
-/// The specs of the cards that `server` names.
-Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Library& library) {
+/// The specs of the cards that `server` names, in their state, with warnings of changes to other cards.
+Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, const MachineState& state,
+                                                 Library& library) {
   std::map<std::string, CardSpec> cards;
   Diagnostics said;
   std::set<std::string> asked;
   for (const DeviceSpec& device : server.devices) {
     if (device.kind != DeviceKind::card || !asked.insert(device.card).second) continue;
-    const Result<CardSpec> card = library.card(device.card, device.place);
+    const Result<CardSpec> file = library.card(device.card, device.place, state.changes);
+    const Result<CardSpec> card = file ? card_in_state(*file, state.cards) : file;
     said.insert(said.end(), card.diagnostics().begin(), card.diagnostics().end());
-    if (card) cards.emplace(device.card, *card);
+    if (!card) continue;
+    CardSpec& spec = cards.emplace(device.card, *card).first->second;
+    if (state.compute != ComputeBasis::measured) spec.efficiency.memory = 1.0;
+  }
+  for (const NodeChange& change : state.changes.cards) {
+    const std::string id = change.key.substr(0, change.key.find('.'));
+    const bool used = std::any_of(cards.begin(), cards.end(), [&](const auto& card) { return card.second.id == id; });
+    if (used || has_error(said)) continue;
+    said.push_back({Severity::warning, change.key_place,
+                    "hardware.card." + change.key + " has no effect: " + server.id + " has no such card", ""});
   }
   if (has_error(said)) return said;
   return {std::move(cards), std::move(said)};
@@ -29,17 +41,23 @@ Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Libra
 /// A whole topology, from the server in its state.
 Result<Topology> built(const ServerSpec& as_filed, const ClusterSpec* cluster, const MachineState& state,
                        Library& library) {
-  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, library);
+  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, state, library);
   if (!cards) return cards.diagnostics();
-  const auto link_types = library.link_types();
+  const auto link_types = library.link_types(state.changes);
   if (!link_types) return link_types.diagnostics();
   const Result<ServerSpec> server = in_platform_state(as_filed, state.platform, {*cards, *link_types});
   if (!server) return server.diagnostics();
   Result<Topology> topology = cluster == nullptr ? build_topology(*server, *cards, state.basis)
                                                  : build_topology(*cluster, *server, *cards, state.basis);
-  Diagnostics said = server.diagnostics();
+  Diagnostics said = cards.diagnostics();
+  said.insert(said.end(), server.diagnostics().begin(), server.diagnostics().end());
   said.insert(said.end(), topology.diagnostics().begin(), topology.diagnostics().end());
   if (!topology) return said;
+  for (const NodeChange& change : state.changes.cluster) {
+    if (cluster != nullptr) break;
+    said.push_back({Severity::warning, change.key_place,
+                    "hardware.cluster." + change.key + " has no effect: " + server->id + " is one server", ""});
+  }
   return {*std::move(topology), std::move(said)};
 }
 
@@ -47,11 +65,12 @@ Result<Topology> built(const ServerSpec& as_filed, const ClusterSpec* cluster, c
 
 Result<Topology> named_topology(const std::string& name, const SourcePlace& asked_at, const MachineState& state,
                                 Library& library) {
-  const Result<std::variant<ServerSpec, ClusterSpec>> spec = library.topology(name, asked_at);
+  const Result<std::variant<ServerSpec, ClusterSpec>> spec = library.topology(name, asked_at, state.changes);
   if (!spec) return spec.diagnostics();
   if (const auto* server = std::get_if<ServerSpec>(&*spec)) return built(*server, nullptr, state, library);
   auto cluster = std::get<ClusterSpec>(*spec);
-  const Result<ServerSpec> server = library.server(cluster.server, place_of(cluster.places, "server", cluster.file));
+  const Result<ServerSpec> server =
+      library.server(cluster.server, place_of(cluster.places, "server", cluster.file), state.changes);
   if (!server) return server.diagnostics();
   cluster.nic_speed = state.platform.settings.nic.speed.value_or(cluster.nic_speed);
   return built(*server, &cluster, state, library);

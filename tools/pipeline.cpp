@@ -1,6 +1,7 @@
 #include "pipeline.hpp"
 
-#include "named_topology.hpp"
+#include "engine/measured_part.hpp"
+#include "metrics/cost.hpp"
 
 #include <utility>
 
@@ -27,25 +28,22 @@ std::string link_provenance(LinkBasis basis) {
 
 }  // namespace
 
-Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides, Library& library) {
+Result<PreparedRun> prepare(Result<Scenario> scenario, SharedParts& parts) {
   Diagnostics said;
-  Result<Scenario> scenario = read_scenario(source, overrides);
   if (!keep(scenario, said)) return said;
-  const auto place = [&](const char* key) { return place_of(scenario->places, key, scenario->file); };
 
-  Result<ModelSpec> model = library.model(scenario->model, place("model.name"));
-  const MachineState machine{scenario->assumptions.links, {scenario->platform, scenario->places}};
-  Result<Topology> topology = named_topology(scenario->topology, place("hardware.topology"), machine, library);
+  auto model = parts.model(*scenario);
+  auto topology = parts.topology(*scenario);
   const bool has_model = keep(model, said);
   if (!keep(topology, said) || !has_model) return said;
 
-  Result<std::vector<CardInstance>> cards = choose_cards(*scenario, *topology);
+  Result<std::vector<CardInstance>> cards = choose_cards(*scenario, **topology);
   if (!keep(cards, said)) return said;
-  const KernelPricer pricer(topology->card_spec(cards->front()), scenario->assumptions.compute);
+  const KernelPricer pricer((*topology)->card_spec(cards->front()), scenario->assumptions.compute);
 
-  Result<Workload> workload = build_workload(*model, *scenario, pricer);
+  auto workload = parts.workload(*scenario, **model, pricer);
   if (!keep(workload, said)) return said;
-  Result<BuiltPlan> built = build_plan(*scenario, *workload, *topology, *cards, pricer);
+  Result<BuiltPlan> built = build_plan(*scenario, **workload, **topology, *cards, pricer);
   if (!keep(built, said)) return said;
 
   Diagnostics warnings = said;
@@ -54,31 +52,40 @@ Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides
           std::move(said)};
 }
 
-Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Library& library,
-                        const RunOptions& options) {
-  Result<PreparedRun> prepared = prepare(source, overrides, library);
-  if (!prepared) return prepared.diagnostics();
-  PreparedRun& run = *prepared;
+Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides, Library& library) {
+  SharedParts parts(library);
+  return prepare(read_scenario(source, overrides), parts);
+}
 
-  Result<Timeline> timeline = simulate(run.built.plan, run.topology.resources(),
+Result<FinishedRun> finish_run(PreparedRun run, const RunOptions& options) {
+  Result<Timeline> timeline = simulate(run.built.plan, run.topology->resources(),
                                        {.executor = options.executor, .record_rates = options.record_rates});
   Diagnostics said = run.warnings;
   if (!keep(timeline, said)) return said;
+  keep_measured_part(run.built.plan, *timeline);
 
   RunResult result;
-  result.metrics = compute_metrics(run.scenario, run.workload, run.built, run.topology, run.cards, *timeline);
+  result.metrics = compute_metrics(run.scenario, *run.workload, run.built, *run.topology, run.cards, *timeline);
+  result.cost = cost_of(run.scenario.cost, priced_machine(run.cards, *run.topology), result.metrics.tokens_per_second);
   result.facts = run.built.facts;
-  result.topology_title = run.topology.title();
-  result.model_name = run.model.name;
-  result.card_name = run.topology.card_spec(run.cards.front()).name;
-  result.checkpoint_bytes = checkpoint_size(run.scenario, run.workload);
-  result.compute_provenance = run.workload.provenance;
+  result.topology_title = run.topology->title();
+  result.model_name = run.model->name;
+  result.card_name = run.topology->card_spec(run.cards.front()).name;
+  result.checkpoint_bytes = checkpoint_size(run.scenario, *run.workload);
+  result.compute_provenance = run.workload->provenance;
   result.link_provenance = link_provenance(run.scenario.assumptions.links);
   result.diagnostics = said;
   result.scenario = std::move(run.scenario);
   return {FinishedRun{std::move(result), std::move(run.topology), std::move(run.workload), std::move(run.built),
                       std::move(*timeline)},
           std::move(said)};
+}
+
+Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Library& library,
+                        const RunOptions& options) {
+  Result<PreparedRun> prepared = prepare(source, overrides, library);
+  if (!prepared) return prepared.diagnostics();
+  return finish_run(std::move(*prepared), options);
 }
 
 }  // namespace takt

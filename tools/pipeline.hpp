@@ -4,6 +4,7 @@
 #include "config/library.hpp"
 #include "engine/simulate.hpp"
 #include "metrics/step_metrics.hpp"
+#include "shared_parts.hpp"
 
 #include <memory>
 #include <optional>
@@ -18,8 +19,8 @@ struct RunOptions {
 /// Everything of a run, kept for traces and explanations.
 struct FinishedRun {
   RunResult result;
-  Topology topology;
-  Workload workload;
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const Workload> workload;
   BuiltPlan built;
   Timeline timeline;
 };
@@ -27,16 +28,21 @@ struct FinishedRun {
 /// What `takt check` does: all steps up to the plan.
 struct PreparedRun {
   Scenario scenario;
-  ModelSpec model;
-  Topology topology;
+  std::shared_ptr<const ModelSpec> model;
+  std::shared_ptr<const Topology> topology;
   std::vector<CardInstance> cards;
-  Workload workload;
+  std::shared_ptr<const Workload> workload;
   BuiltPlan built;
   Diagnostics warnings;
 };
 
 Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides, Library& library);
+/// One of many runs, which share what they have in common.
+Result<PreparedRun> prepare(Result<Scenario> scenario, SharedParts& parts);
+
 Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Library& library,
                         const RunOptions& options);
+/// The rest of the way.
+Result<FinishedRun> finish_run(PreparedRun prepared, const RunOptions& options);
 
 }  // namespace takt

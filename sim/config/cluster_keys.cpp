@@ -27,8 +27,8 @@ const KeyTable<ClusterSpec>& cluster_keys() {
 
 }  // namespace
 
-Result<ClusterSpec> read_cluster(const SourceText& source) {
-  const Result<Document> document = parse_toml(source);
+Result<ClusterSpec> read_cluster(const SourceText& source, const NodeChanges& changes) {
+  const Result<Document> document = parse_changed(source, changes);
   if (!document) return document.diagnostics();
   ClusterSpec cluster;
   Reading reading;

@@ -89,6 +89,18 @@ class KeyTable {
     }
   }
 
+  /// As read(), but a missing key is no error.
+  void read_present(const Node& root, Spec& spec, Reading& reading) const {
+    std::vector<bool> seen(keys_.size(), false);
+    read_section(root, "", "", spec, seen, reading);
+  }
+
+  /// What the table knows of the key at `path`; null if there is none.
+  const KeyOutline* outline(const std::string& path) const {
+    const std::size_t key = index_.find(path);
+    return key == KeyIndex::npos ? nullptr : &index_.outline(key);
+  }
+
   /// Key paths with their values as TOML, in the order of the table; keys that are left out have an empty value.
   std::vector<std::pair<std::string, std::string>> write(const Spec& spec) const {
     std::vector<std::pair<std::string, std::string>> lines;

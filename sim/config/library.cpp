@@ -1,17 +1,18 @@
 #include "config/library.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <set>
-#include <system_error>
-
 #include "base/text.hpp"
 #include "config/key_table.hpp"
 #include "config/toml_text.hpp"
+#include "config/words.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <system_error>
 
 namespace takt {
 namespace {
@@ -93,17 +94,18 @@ Diagnostic not_found(const SearchPath& path, const Shelf& shelf, const std::stri
   return diagnostic;
 }
 
-/// Results by the file they were read from, each file read once.
+/// Results by the file they were read from and the changes to it, each read once.
 template <class Spec>
 class Shelved {
  public:
   template <class Read>
-  const Result<Spec>& get(const std::string& file, Read read) {
-    auto found = specs_.find(file);
+  const Result<Spec>& get(const std::string& file, const std::string& changes, Read read) {
+    const std::string name = changes.empty() ? file : file + '\n' + changes;
+    auto found = specs_.find(name);
     if (found != specs_.end()) return found->second;
     const Result<SourceText> text = read_text_file(file);
     Result<Spec> result = text ? read(*text) : Result<Spec>(text.diagnostics());
-    return specs_.emplace(file, std::move(result)).first->second;
+    return specs_.emplace(name, std::move(result)).first->second;
   }
 
  private:
@@ -128,14 +130,15 @@ SearchPath search_path(const char* takt_path) {
 }
 
 struct Library::Impl {
+  std::mutex mutex;                                         ///< guards all that follows
   SearchPath path;
   std::map<std::string, std::optional<std::string>> files;  ///< where a name was found, by shelf, folder and name
   std::map<std::string, bool> cluster_files;                ///< of files beside the shelves: whether one is a cluster
   Shelved<ModelSpec> models;
-  Shelved<CardSpec> cards;
+  Shelved<CardSpec> card_files;
   Shelved<ServerSpec> servers;
   Shelved<ClusterSpec> clusters;
-  std::optional<Result<std::map<std::string, LinkType>>> link_types;
+  std::map<std::string, Result<std::map<std::string, LinkType>>> link_types;  ///< by the changes to them
 
   /// The file of `name`: as a path from here or from the folder of the file that asks, else on the shelf.
   std::optional<std::string> find(const Shelf& shelf, const std::string& name, const SourcePlace& asked_at) {
@@ -163,32 +166,101 @@ struct Library::Impl {
   }
 
   /// The kinds of links of all search folders; where two describe the same kind, the first folder wins.
-  const Result<std::map<std::string, LinkType>>& all_link_types() {
-    if (link_types) return *link_types;
+  const Result<std::map<std::string, LinkType>>& all_link_types(const NodeChanges& changes) {
+    const std::string name = text_of(changes);
+    const auto found = link_types.find(name);
+    return found != link_types.end() ? found->second : link_types.emplace(name, read_link_types(changes)).first->second;
+  }
+
+  Result<std::map<std::string, LinkType>> read_link_types(const NodeChanges& changes) const {
     std::map<std::string, LinkType> all;
+    std::set<std::string> changed;
     Diagnostics diagnostics;
     for (const std::string& folder : path.folders) {
       const std::string file = in_folder(folder, "topologies/links.toml");
       if (!is_file(file)) continue;
       const Result<SourceText> text = read_text_file(file);
-      const auto types = text ? read_link_types(*text) : Result<std::map<std::string, LinkType>>(text.diagnostics());
+      const auto types = text ? with_changes(*text, changes, changed) : Result<std::map<std::string, LinkType>>(text.diagnostics());
       diagnostics.insert(diagnostics.end(), types.diagnostics().begin(), types.diagnostics().end());
       if (types) all.insert(types->begin(), types->end());
     }
-    if (has_error(diagnostics)) {
-      link_types.emplace(std::move(diagnostics));
-    } else {
-      link_types.emplace(std::move(all), std::move(diagnostics));
+    for (const NodeChange& change : changes) {
+      const std::string kind = change.key.substr(0, change.key.find('.'));
+      if (changed.count(kind) > 0) continue;
+      std::vector<std::string> known;
+      for (const auto& [id, type] : all) known.push_back(id);
+      const std::optional<std::string> near = did_you_mean(kind, known);
+      diagnostics.push_back({Severity::error, change.key_place, fmt::format("there is no kind of link \"{}\"", kind),
+                             near ? fmt::format("did you mean \"{}\"?", *near) : "see topologies/links.toml"});
     }
-    return *link_types;
+    if (has_error(diagnostics)) return diagnostics;
+    return {std::move(all), std::move(diagnostics)};
   }
 
-  Result<ServerSpec> server_in(const std::string& file) {
-    return servers.get(file, [this](const SourceText& text) -> Result<ServerSpec> {
-      const auto& types = all_link_types();
-      if (!types) return types.diagnostics();
-      return read_server(text, *types);
+  /// A card's file with the residuals that lie beside it and, where it says `like`, the constants of the other card.
+  Result<CardSpec> card_in(const std::string& file, const HardwareChanges& changes) {
+    const NodeChanges own = changes_of_card(changes, file_stem(file));
+    return card_files.get(file, text_of(own), [&](const SourceText& text) -> Result<CardSpec> {
+      Result<CardSpec> card = read_card(text, own);
+      if (!card) return card;
+      Diagnostics errors;
+      for (auto& [precision, calibration] : card->gemm) complete(calibration, precision, *card, errors);
+      if (!errors.empty()) return errors;
+      return card;
     });
+  }
+
+  void complete(GemmCalibration& calibration, Precision precision, const CardSpec& card, Diagnostics& errors) {
+    const std::string section = fmt::format("gemm.{}.", word(precision));
+    const auto add = [&errors](const Diagnostics& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+    if (!calibration.residual_file.empty()) {
+      const std::string file = in_folder(folder_of(card.file), calibration.residual_file);
+      const Result<SourceText> text = read_text_file(file);
+      const auto residuals = text ? read_gemm_residuals(*text) : Result<GemmResiduals>(text.diagnostics());
+      if (!residuals) return add(residuals.diagnostics());
+      calibration.residuals = std::make_shared<const GemmResiduals>(*residuals);
+    }
+    if (calibration.like.empty()) return;
+    const SourcePlace place = place_of(card.places, section + "like", card.file);
+    const std::optional<std::string> file = find(cards, calibration.like, place);
+    if (!file) return add({not_found(path, cards, calibration.like, place)});
+    const Result<CardSpec> other = *file == card.file ? Result<CardSpec>(card) : card_in(*file, {});
+    if (!other) return add(other.diagnostics());
+    const auto found = other->gemm.find(precision);
+    if (found == other->gemm.end() || !found->second.like.empty()) {
+      return add({{Severity::error, place,
+                   fmt::format("{} has no {} calibration of its own", calibration.like, word(precision)),
+                   "name a card whose file has the constants"}});
+    }
+    const double efficiency = calibration.constants.efficiency;
+    calibration.constants = found->second.constants;
+    if (card.places.count(section + "efficiency") > 0) calibration.constants.efficiency = efficiency;
+    calibration.residuals = found->second.residuals;
+  }
+
+  /// The kinds of links of one file; adds the names of those that `changes` changed.
+  static Result<std::map<std::string, LinkType>> with_changes(const SourceText& text, const NodeChanges& changes,
+                                                              std::set<std::string>& changed) {
+    if (changes.empty()) return takt::read_link_types(text);
+    const Result<Document> document = parse_toml(text);
+    if (!document) return document.diagnostics();
+    NodeChanges own;
+    for (const NodeChange& change : changes) {
+      const std::string kind = change.key.substr(0, change.key.find('.'));
+      if (find_path(document->root, kind) == nullptr) continue;
+      changed.insert(kind);
+      own.push_back(change);
+    }
+    return takt::read_link_types(text, own);
+  }
+
+  Result<ServerSpec> server_in(const std::string& file, const HardwareChanges& changes) {
+    return servers.get(file, text_of(changes.links) + '\n' + text_of(changes.server),
+                       [&](const SourceText& text) -> Result<ServerSpec> {
+                         const auto& types = all_link_types(changes.links);
+                         if (!types) return types.diagnostics();
+                         return read_server(text, *types, changes.server);
+                       });
   }
 
   /// Whether a topology file describes a cluster: it is on the clusters' shelf, or it names a server.
@@ -205,50 +277,69 @@ struct Library::Impl {
   }
 };
 
-Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) { impl_->path = std::move(path); }
+Library::Library(SearchPath path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = std::move(path);
+}
 Library::~Library() = default;
 
 Result<ModelSpec> Library::model(const std::string& name, const SourcePlace& asked_at) {
+  const std::lock_guard lock(impl_->mutex);
   const std::optional<std::string> file = impl_->find(models, name, asked_at);
   if (!file) return not_found(impl_->path, models, name, asked_at);
   const bool is_json = file->ends_with(".json");
-  return impl_->models.get(*file, [is_json](const SourceText& text) {
+  return impl_->models.get(*file, "", [is_json](const SourceText& text) {
     return is_json ? read_hf_config(text) : read_model(text);
   });
 }
 
-Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked_at) {
+Result<CardSpec> Library::card(const std::string& name, const SourcePlace& asked_at, const HardwareChanges& changes) {
+  const std::lock_guard lock(impl_->mutex);
   const std::optional<std::string> file = impl_->find(cards, name, asked_at);
   if (!file) return not_found(impl_->path, cards, name, asked_at);
-  return impl_->cards.get(*file, [](const SourceText& text) { return read_card(text); });
+  return impl_->card_in(*file, changes);
 }
 
-Result<ServerSpec> Library::server(const std::string& name, const SourcePlace& asked_at) {
+Result<ServerSpec> Library::server(const std::string& name, const SourcePlace& asked_at,
+                                   const HardwareChanges& changes) {
+  const std::lock_guard lock(impl_->mutex);
   const std::optional<std::string> file = impl_->find(servers, name, asked_at);
   if (!file) return not_found(impl_->path, servers, name, asked_at);
-  return impl_->server_in(*file);
+  return impl_->server_in(*file, changes);
 }
 
-Result<std::variant<ServerSpec, ClusterSpec>> Library::topology(const std::string& name, const SourcePlace& asked_at) {
+Result<std::variant<ServerSpec, ClusterSpec>> Library::topology(const std::string& name, const SourcePlace& asked_at,
+                                                                const HardwareChanges& changes) {
   using Either = std::variant<ServerSpec, ClusterSpec>;
+  const std::lock_guard lock(impl_->mutex);
   const std::optional<std::string> file = impl_->find(topologies, name, asked_at);
   if (!file) return not_found(impl_->path, topologies, name, asked_at);
   if (!impl_->is_cluster(*file)) {
-    Result<ServerSpec> server = impl_->server_in(*file);
+    Result<ServerSpec> server = impl_->server_in(*file, changes);
     if (!server) return server.diagnostics();
     Diagnostics warnings = server.diagnostics();
     return {Either(std::move(server).value()), std::move(warnings)};
   }
-  Result<ClusterSpec> cluster = impl_->clusters.get(*file, [](const SourceText& text) { return read_cluster(text); });
+  Result<ClusterSpec> cluster =
+      impl_->clusters.get(*file, text_of(changes.cluster),
+                          [&](const SourceText& text) { return read_cluster(text, changes.cluster); });
   if (!cluster) return cluster.diagnostics();
   Diagnostics warnings = cluster.diagnostics();
   return {Either(std::move(cluster).value()), std::move(warnings)};
 }
 
-Result<std::map<std::string, LinkType>> Library::link_types() { return impl_->all_link_types(); }
+Result<std::map<std::string, LinkType>> Library::link_types(const HardwareChanges& changes) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->all_link_types(changes.links);
+}
 
-std::vector<std::string> Library::model_names() const { return names_in(impl_->path, models.kinds); }
-std::vector<std::string> Library::topology_names() const { return names_in(impl_->path, topologies.kinds); }
-std::vector<std::string> Library::card_names() const { return names_in(impl_->path, cards.kinds); }
+std::vector<std::string> Library::model_names() const {
+  return names_in(impl_->path, models.kinds);
+}
+std::vector<std::string> Library::topology_names() const {
+  return names_in(impl_->path, topologies.kinds);
+}
+std::vector<std::string> Library::card_names() const {
+  return names_in(impl_->path, cards.kinds);
+}
 
 }  // namespace takt

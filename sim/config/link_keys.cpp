@@ -53,8 +53,8 @@ const KeyTable<LinkType>& link_keys() {
 
 }  // namespace
 
-Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source) {
-  const Result<Document> document = parse_toml(source);
+Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source, const NodeChanges& changes) {
+  const Result<Document> document = parse_changed(source, changes);
   if (!document) return document.diagnostics();
   std::map<std::string, LinkType> types;
   Reading reading;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/card_spec.hpp"
+#include "config/hardware_change.hpp"
 #include "config/hardware_spec.hpp"
 #include "config/model_spec.hpp"
 #include "config/scenario.hpp"
@@ -12,16 +13,21 @@
 namespace takt {
 
 Result<Scenario> read_scenario(const SourceText& source, const Overrides& overrides = {});
-Result<CardSpec> read_card(const SourceText& source);
+/// Readers of hardware take `changes`, values that hold instead of the file's.
+Result<CardSpec> read_card(const SourceText& source, const NodeChanges& changes = {});
 /// A file of models/, or by its ending .json a Hugging Face config.json.
 Result<ModelSpec> read_model(const SourceText& source);
 /// A Hugging Face config.json of the Llama, Mistral, Qwen2, Qwen3, Gemma, Phi and GPT-2 families. Errors: no JSON, a
 /// missing or wrong dimension, and with the reason: mixtures of experts, encoders, architectures that are not known.
 Result<ModelSpec> read_hf_config(const SourceText& source);
-Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source);
+Result<std::map<std::string, LinkType>> read_link_types(const SourceText& source, const NodeChanges& changes = {});
 /// `link_types` resolves the `type` of each link.
-Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types);
-Result<ClusterSpec> read_cluster(const SourceText& source);
+Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types,
+                               const NodeChanges& changes = {});
+Result<ClusterSpec> read_cluster(const SourceText& source, const NodeChanges& changes = {});
+
+/// The tree of a TOML file with changed values. Errors: as parse_toml and apply_changes.
+Result<Document> parse_changed(const SourceText& source, const NodeChanges& changes);
 
 /// Writes every key of a scenario, defaults included; read_scenario of the text gives an equal scenario.
 std::string write_scenario(const Scenario& scenario);

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.hpp"
+#include "config/hardware_change.hpp"
 #include "config/nccl_settings.hpp"
 #include "config/platform_settings.hpp"
 #include "config/source.hpp"
@@ -19,11 +21,17 @@ namespace takt {
 enum class Method { full, lora, qlora };
 enum class Optimizer { adamw, adamw_8bit, paged_adamw_8bit, sgd };
 enum class OptimizerForm { fused, foreach_ };                            ///< semantics O1 / O2
-enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4 };
+enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4, mxfp8 };
 enum class Checkpointing { none, selective, full };
-enum class AttentionKernel { flash, sdpa_mask, eager };                  ///< compute_study section 2
+enum class AttentionKernel { flash, sdpa_mask, eager };     ///< compute_study section 2
+enum class CrossEntropy { eager, compiled, fused_linear };  ///< ditto; how the loss is computed
+enum class ElementwiseForm { eager, compiled, fused };      ///< ditto; norms, rotation, activation
+enum class LossReadBack { none, step, micro_step };         ///< when the CPU waits for the loss (H7)
 enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
-enum class Sharding { full, grad_op, hybrid };
+enum class Sharding { full, grad_op, hybrid, hybrid_grad_op, no_shard };  ///< semantics F15, F28
+enum class BackwardPrefetch { pre, post, none };                        ///< semantics F22 to F24
+enum class WrapPolicy { layer, peft };                                  ///< semantics F1, F43
+enum class CommHook { none, bf16, fp16 };                               ///< semantics D16
 enum class CollectiveAlgorithm { automatic, ring, tree, nvls, hierarchical };
 enum class Fidelity { fluid, chunked };
 enum class Chunk { step, nccl };
@@ -37,6 +45,7 @@ struct LoraSettings {
   std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};  ///< "all-linear" expands to these
   double dropout = 0.0;
   Precision adapter_precision = Precision::fp32;  ///< PEFT keeps adapters in fp32 on a 16-bit base (semantics D8)
+  bool autocast = true;                           ///< fp32 adapters compute in the base's 16-bit format (semantics C22)
 
   bool operator==(const LoraSettings&) const = default;
 };
@@ -49,19 +58,56 @@ struct FinetuneSettings {
   OptimizerForm optimizer_form = OptimizerForm::fused;
   Precision precision = Precision::bf16;
   Checkpointing activation_checkpointing = Checkpointing::none;
+  std::int64_t checkpoint_every = 1;  ///< every how-manieth layer is checkpointed (semantics C18)
+  bool checkpoint_reentrant = false;  ///< no early stop of recomputation (semantics C8)
   AttentionKernel attention = AttentionKernel::flash;
-  bool double_quantisation = true;                 ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
+  CrossEntropy cross_entropy = CrossEntropy::eager;
+  ElementwiseForm elementwise = ElementwiseForm::eager;
+  bool gradient_clipping = true;  ///< to a global norm, as Hugging Face's Trainer does (semantics H6)
+  LossReadBack loss_read_back = LossReadBack::micro_step;  ///< Hugging Face's Trainer tests every loss for NaN (H7)
+  bool double_quantisation = true;  ///< QLoRA: 0.516 B per linear weight, else 0.5625 (semantics C20)
 
   bool operator==(const FinetuneSettings&) const = default;
 };
 
 /// [batch]
 struct BatchSettings {
-  std::int64_t sequence_length = 4096;    ///< tokens a sequence
-  std::int64_t micro_batch = 1;           ///< sequences a rank and micro-step
-  std::int64_t gradient_accumulation = 1; ///< micro-steps a step
+  std::int64_t sequence_length = 4096;     ///< tokens a sequence
+  std::int64_t micro_batch = 1;            ///< sequences a rank and micro-step
+  std::int64_t gradient_accumulation = 1;  ///< micro-steps a step
+  std::vector<std::int64_t> packing = {};  ///< lengths of the documents in a sequence, repeated; empty = one (C3)
 
   bool operator==(const BatchSettings&) const = default;
+};
+
+/// [parallel.ddp]
+struct DdpSettings {
+  bool find_unused_parameters = false;            ///< semantics D3, D11
+  bool static_graph = false;                      ///< semantics D12
+  bool broadcast_buffers = true;                  ///< semantics D14
+  CommHook comm_hook = CommHook::none;
+
+  bool operator==(const DdpSettings&) const = default;
+};
+
+/// [parallel.fsdp1]
+struct Fsdp1Settings {
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
+  bool forward_prefetch = false;                  ///< semantics F14
+  bool limit_all_gathers = true;                  ///< semantics F12
+  bool use_orig_params = true;                    ///< semantics F2, F3, F42
+  WrapPolicy wrap_policy = WrapPolicy::layer;
+
+  bool operator==(const Fsdp1Settings&) const = default;
+};
+
+/// [parallel.fsdp2]
+struct Fsdp2Settings {
+  std::int64_t reshard_group = 0;                 ///< reshard_after_forward = k (semantics S8); 0: the whole shard group
+  bool reshard_after_backward = true;             ///< in micro-steps that reduce nothing (semantics S15)
+  bool all_reduce_each_micro_step = true;         ///< hybrid: false = set_requires_all_reduce (semantics S13)
+
+  bool operator==(const Fsdp2Settings&) const = default;
 };
 
 /// [parallel]
@@ -74,7 +120,12 @@ struct ParallelSettings {
   bool first_bucket_small = true;                 ///< DDP: the first bucket is 1 MiB unless bucket_cap_mb is given
   bool gradient_as_bucket_view = false;           ///< DDP (semantics D9)
   bool reshard_after_forward = true;              ///< FSDP2 (semantics S8)
-  bool sync_each_micro_step = true;               ///< FSDP: reduce-scatter in every micro-step; false = no_sync (S15, D13)
+  /// Gradients are reduced in every micro-step; false = no_sync (semantics D13, F30, S15). Resolved to false for DDP,
+  /// as Hugging Face's Trainer runs it, and to true for the others.
+  bool sync_each_micro_step = true;
+  DdpSettings ddp;
+  Fsdp1Settings fsdp1;
+  Fsdp2Settings fsdp2;
 
   bool operator==(const ParallelSettings&) const = default;
 };
@@ -96,16 +147,37 @@ struct Assumptions {
   LinkBasis links = LinkBasis::measured;
   ComputeBasis compute = ComputeBasis::measured;
   Overlap overlap = Overlap::streams;
-  bool sm_contention = true;                      ///< collectives hold SMs (semantics H4)
-  double sm_slowdown = 1.0;                       ///< q of DESIGN section 2: how much worse than (N - k) / N
-  bool memory_contention = true;                  ///< collectives and copies use card memory bandwidth
-  double hbm_traffic_factor = 2.0;                ///< bytes of card memory traffic a byte that a collective moves
-  Duration kernel_launch{4'000'000};              ///< host time to issue a kernel: 4 us (semantics H1)
-  Duration collective_launch{25'000'000};         ///< host time to issue a collective: 25 us (semantics H1)
-  bool nccl_limits = true;                        ///< CTA caps and lambda of the network study; false: links alone
-  bool kernel_by_kernel = false;                  ///< no segments: every kernel an op (bounds the error of segments)
+  bool sm_contention = true;  ///< collectives hold SMs (semantics H4)
+  /// How much worse GEMMs get than the share of SMs they keep, (N - k) / N, while collectives hold more than 8 SMs: the
+  /// geometric mean of cuBLAS under 16, 20 and 32 resident CTAs on H200 NVL and under 24 on H100 (validation/overlap).
+  double sm_slowdown = 1.34;
+  bool memory_contention = true;              ///< collectives and copies use card memory bandwidth
+  double hbm_traffic_factor = 2.0;            ///< bytes of card memory traffic a byte that a collective moves
+  Duration kernel_launch{4'000'000};          ///< host time to issue a kernel: 4 us (semantics H1)
+  Duration eager_op{8'000'000};               ///< host time of PyTorch to dispatch an eager op: 8 us (semantics H1)
+  Duration collective_launch{25'000'000};     ///< host time to issue a collective: 25 us (semantics H1)
+  Duration fsdp1_hook{200'000'000};           ///< host time of FSDP1's hooks a unit and direction: 200 us (H1)
+  Duration fsdp2_hook{100'000'000};           ///< host time of FSDP2's hooks a unit and direction: 100 us (H1)
+  Duration ddp_hook{3'000'000};               ///< host time of DDP's hook a gradient: 3 us (semantics H1)
+  double jitter = 0.0;                        ///< each rank is slower by a random part of this fraction
+  std::int64_t seed = 1;                      ///< of what is random
+  std::map<std::int64_t, double> stragglers;  ///< slowdown of ranks: {3, 1.2} makes kernels of rank 3 take 1.2 times
+  bool nccl_limits = true;                    ///< CTA caps and lambda of the network study; false: links alone
+  bool kernel_by_kernel = false;              ///< no segments: every kernel an op (bounds the error of segments)
+  std::int64_t iteration = 0;                 ///< which step since the start is measured, from 1; 0: a steady one
 
   bool operator==(const Assumptions&) const = default;
+};
+
+/// [cost]: amounts of any one currency. Without a price there is no cost.
+struct CostSettings {
+  std::optional<double> card;           ///< price of a card
+  std::optional<double> server;         ///< price of a server without its cards
+  std::optional<double> years;          ///< over which both are written off, in use all the time
+  std::optional<double> power_price;    ///< of a kWh
+  std::optional<Power> server_power;    ///< what a server draws beside its cards
+
+  bool operator==(const CostSettings&) const = default;
 };
 
 /// A scenario file.
@@ -116,6 +188,8 @@ struct Scenario {
   std::string topology;        ///< hardware.topology
   std::vector<std::int64_t> cards;  ///< hardware.cards: card numbers in rank order; empty = all
   PlatformSettings platform;
+  std::string mig;             ///< hardware.mig: the run has one MIG slice of a card; empty = whole cards
+  std::optional<Power> power_limit;  ///< hardware.power_limit of each card; unset: its TDP
   std::string model;           ///< model.name
   FinetuneSettings finetune;
   BatchSettings batch;
@@ -123,6 +197,8 @@ struct Scenario {
   CollectiveSettings collectives;
   NcclEnvironment nccl;
   Assumptions assumptions;
+  CostSettings cost;
+  HardwareChanges hardware_changes;
   SourcePlaces places;         ///< where each key was set
   std::uint64_t hash = 0;      ///< of all resolved keys, stable over versions
 };

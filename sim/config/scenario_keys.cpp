@@ -1,5 +1,6 @@
 #include "config/scenario_keys.hpp"
 
+#include "config/list_kinds.hpp"
 #include "config/platform_keys.hpp"
 #include "config/words.hpp"
 
@@ -21,14 +22,21 @@ const Choice<Precision> precisions{{{"bf16", Precision::bf16},
                                     {"fp32", Precision::fp32},
                                     {"tf32", Precision::tf32},
                                     {"fp8", Precision::fp8},
-                                    {"nvfp4", Precision::nvfp4}}};
+                                    {"nvfp4", Precision::nvfp4},
+                                    {"mxfp8", Precision::mxfp8}}};
 const Choice<Precision> adapter_precisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
 const Choice<Checkpointing> checkpointings{
     {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
-const Choice<AttentionKernel> attention_kernels{{{"flash", AttentionKernel::flash},
-                                                 {"sdpa-mask", AttentionKernel::sdpa_mask},
-                                                 {"eager", AttentionKernel::eager}}};
+const Choice<AttentionKernel> attention_kernels{
+    {{"flash", AttentionKernel::flash}, {"sdpa-mask", AttentionKernel::sdpa_mask}, {"eager", AttentionKernel::eager}}};
+const Choice<CrossEntropy> cross_entropies{{{"eager", CrossEntropy::eager},
+                                            {"compiled", CrossEntropy::compiled},
+                                            {"fused-linear", CrossEntropy::fused_linear}}};
+const Choice<ElementwiseForm> elementwise_forms{
+    {{"eager", ElementwiseForm::eager}, {"compiled", ElementwiseForm::compiled}, {"fused", ElementwiseForm::fused}}};
+const Choice<LossReadBack> loss_read_backs{
+    {{"none", LossReadBack::none}, {"step", LossReadBack::step}, {"micro-step", LossReadBack::micro_step}}};
 const Choice<Strategy> strategies{{{"none", Strategy::none},
                                    {"ddp", Strategy::ddp},
                                    {"fsdp1", Strategy::fsdp1},
@@ -36,8 +44,15 @@ const Choice<Strategy> strategies{{{"none", Strategy::none},
                                    {"zero1", Strategy::zero1},
                                    {"zero2", Strategy::zero2},
                                    {"zero3", Strategy::zero3}}};
-const Choice<Sharding> shardings{
-    {{"full", Sharding::full}, {"grad-op", Sharding::grad_op}, {"hybrid", Sharding::hybrid}}};
+const Choice<Sharding> shardings{{{"full", Sharding::full},
+                                  {"grad-op", Sharding::grad_op},
+                                  {"hybrid", Sharding::hybrid},
+                                  {"hybrid-grad-op", Sharding::hybrid_grad_op},
+                                  {"no-shard", Sharding::no_shard}}};
+const Choice<BackwardPrefetch> backward_prefetches{
+    {{"pre", BackwardPrefetch::pre}, {"post", BackwardPrefetch::post}, {"none", BackwardPrefetch::none}}};
+const Choice<WrapPolicy> wrap_policies{{{"layer", WrapPolicy::layer}, {"peft", WrapPolicy::peft}}};
+const Choice<CommHook> comm_hooks{{{"none", CommHook::none}, {"bf16", CommHook::bf16}, {"fp16", CommHook::fp16}}};
 const Choice<CollectiveAlgorithm> algorithms{{{"auto", CollectiveAlgorithm::automatic},
                                               {"ring", CollectiveAlgorithm::ring},
                                               {"tree", CollectiveAlgorithm::tree},
@@ -66,16 +81,38 @@ Key<Scenario> sweep_key() {
               return reading.error(node.place, path + " must be a table, not " + describe(node), "write [sweep]");
             }
             reading.note(node.place, "the axes of [sweep] are left out: this runs the file's own values once",
-                         "takt sweep runs every point");
+                         "takt sweep FILE --out points.csv runs every point");
           },
           [](const Scenario&) { return std::string(); },
           {}};
 }
 
+/// A part of the hardware with other values than its data file's, for this run.
+Key<Scenario> hardware_key(const char* section, NodeChanges HardwareChanges::*part, std::size_t names,
+                           const char* meaning) {
+  const auto read = [part, names](const Node& node, const std::string& path, Scenario& scenario, Reading& reading) {
+    NodeChanges changes = leaves_of(node);
+    if (!node.as<Node::Table>()) {
+      return reading.error(node.place, path + " must be a table, not " + describe(node), "write [" + path + "]");
+    }
+    for (const NodeChange& change : changes) {
+      if (names == 0 || change.key.find('.') != std::string::npos) continue;
+      reading.error(change.key_place, path + '.' + change.key + " needs a name and a key below it",
+                    "for example " + path + ".NAME.KEY");
+    }
+    scenario.hardware_changes.*part = std::move(changes);
+  };
+  return {{section, Presence::optional, "table", "", meaning},
+          read,
+          [part](const Scenario& scenario) { return inline_table(scenario.hardware_changes.*part); },
+          {}};
+}
+
 auto finetune(auto... members) { return at(&Scenario::finetune, members...); }
 auto batch(auto member) { return at(&Scenario::batch, member); }
-auto parallel(auto member) { return at(&Scenario::parallel, member); }
+auto parallel(auto... members) { return at(&Scenario::parallel, members...); }
 auto collectives(auto member) { return at(&Scenario::collectives, member); }
+auto cost(auto member) { return at(&Scenario::cost, member); }
 auto assumptions(auto member) { return at(&Scenario::assumptions, member); }
 
 using Rows = std::vector<Key<Scenario>>;
@@ -87,6 +124,19 @@ Rows what_and_where() {
                    "a file of topologies/servers or topologies/clusters by its name, or a path"),
       key.optional("hardware.cards", at(&Scenario::cards), IntegerList{{0, 1'000'000}},
                    "numbers of the cards that take part, in rank order"),
+      key.optional("hardware.mig", at(&Scenario::mig), TextOrWord{"none"},
+                   "a MIG profile of the card, e.g. 1g.18gb: one rank on one slice"),
+      key.optional("hardware.power_limit", at(&Scenario::power_limit),
+                   Optional<Amount<Power>>{{Power(1), Power(10'000)}, "tdp"},
+                   "of each card; slows kernels by the card's measured curve"),
+      hardware_key("hardware.link", &HardwareChanges::links, 1,
+                   "changed keys of kinds of links: hardware.link.pcie5-x16.effective = \"40 GB/s\""),
+      hardware_key("hardware.card", &HardwareChanges::cards, 1,
+                   "changed keys of cards: hardware.card.h200-nvl.memory.bandwidth = \"4 TB/s\""),
+      hardware_key("hardware.server", &HardwareChanges::server, 0,
+                   "changed keys of the server's file: hardware.server.peer_to_peer.enabled = false"),
+      hardware_key("hardware.cluster", &HardwareChanges::cluster, 0,
+                   "changed keys of the cluster's file: hardware.cluster.oversubscription = 2"),
       key.required("model.name", at(&Scenario::model), Text{}, "a file of models by its name, or a path"),
   };
 }
@@ -105,6 +155,18 @@ Rows finetune_rows() {
                    checkpointings, "which activations backward computes again"),
       key.optional("finetune.attention", finetune(&FinetuneSettings::attention), attention_kernels,
                    "attention kernel: FlashAttention, SDPA with a mask, or eager"),
+      key.optional("finetune.checkpoint_every", finetune(&FinetuneSettings::checkpoint_every), Integer{1, 4096},
+                   "checkpoints every how-manieth layer; the others keep their activations"),
+      key.optional("finetune.checkpoint_reentrant", finetune(&FinetuneSettings::checkpoint_reentrant), Flag{},
+                   "recomputes whole layers, without the early stop before the last GEMM"),
+      key.optional("finetune.cross_entropy", finetune(&FinetuneSettings::cross_entropy), cross_entropies,
+                   "loss kernel: as the library runs it, torch.compile, or fused with the head in chunks"),
+      key.optional("finetune.elementwise", finetune(&FinetuneSettings::elementwise), elementwise_forms,
+                   "norms, rotation and activation: op by op, torch.compile of layers, or fused kernels (Liger)"),
+      key.optional("finetune.gradient_clipping", finetune(&FinetuneSettings::gradient_clipping), Flag{},
+                   "scales gradients by their global norm before the optimizer, which waits for all of them"),
+      key.optional("finetune.loss_read_back", finetune(&FinetuneSettings::loss_read_back), loss_read_backs,
+                   "when the CPU waits for the loss: never, at the step's end, or after every micro-step"),
       key.optional("finetune.double_quantisation", finetune(&FinetuneSettings::double_quantisation), Flag{},
                    "QLoRA: quantise the scales too, 0.516 B instead of 0.5625 B a weight"),
       key.optional("finetune.lora.rank", finetune(&FinetuneSettings::lora, &LoraSettings::rank), Integer{1, 4096},
@@ -116,6 +178,8 @@ Rows finetune_rows() {
       key.optional("finetune.lora.adapter_precision",
                    finetune(&FinetuneSettings::lora, &LoraSettings::adapter_precision), adapter_precisions,
                    "of the adapters' weights and gradients; PEFT keeps fp32 on a 16-bit base"),
+      key.optional("finetune.lora.autocast", finetune(&FinetuneSettings::lora, &LoraSettings::autocast), Flag{},
+                   "fp32 adapters compute in the base's 16-bit format; false: in fp32"),
   };
 }
 
@@ -127,6 +191,8 @@ Rows batch_rows() {
                    "sequences a rank and micro-step"),
       key.optional("batch.gradient_accumulation", batch(&BatchSettings::gradient_accumulation), Integer{1, 65'536},
                    "micro-steps a step"),
+      key.optional("batch.packing", batch(&BatchSettings::packing), Lengths{{1, 16'777'216}},
+                   "lengths of the documents in a sequence, in order, repeated until it is full"),
   };
 }
 
@@ -136,7 +202,7 @@ Rows parallel_rows() {
       key.optional("parallel.strategy", parallel(&ParallelSettings::strategy), strategies,
                    "how ranks share the work; none = one card"),
       key.optional("parallel.sharding", parallel(&ParallelSettings::sharding), shardings,
-                   "FSDP: shard everything, keep parameters after forward, or shard within groups"),
+                   "FSDP: shard everything, keep parameters after forward, shard within groups, both, or nothing"),
       key.optional("parallel.shard_group", parallel(&ParallelSettings::shard_group),
                    IntegerOrWord{{1, 1'000'000}, 0, "server"}, "hybrid: ranks that hold one copy; server = its cards"),
       key.optional("parallel.prefetch", parallel(&ParallelSettings::prefetch),
@@ -150,7 +216,40 @@ Rows parallel_rows() {
       key.optional("parallel.reshard_after_forward", parallel(&ParallelSettings::reshard_after_forward), Flag{},
                    "FSDP2: free gathered parameters after forward; false where sharding is grad-op"),
       key.optional("parallel.sync_each_micro_step", parallel(&ParallelSettings::sync_each_micro_step), Flag{},
-                   "FSDP: reduce gradients in every micro-step; false = no_sync"),
+                   "reduce gradients in every micro-step; false = no_sync, where the file says nothing so for ddp"),
+  };
+}
+
+Rows strategy_rows() {
+  const auto ddp = [](auto member) { return parallel(&ParallelSettings::ddp, member); };
+  const auto fsdp1 = [](auto member) { return parallel(&ParallelSettings::fsdp1, member); };
+  const auto fsdp2 = [](auto member) { return parallel(&ParallelSettings::fsdp2, member); };
+  return {
+      key.optional("parallel.ddp.find_unused_parameters", ddp(&DdpSettings::find_unused_parameters), Flag{},
+                   "buckets in registration order for ever, and one more all-reduce"),
+      key.optional("parallel.ddp.static_graph", ddp(&DdpSettings::static_graph), Flag{},
+                   "the first step reduces after its backward"),
+      key.optional("parallel.ddp.broadcast_buffers", ddp(&DdpSettings::broadcast_buffers), Flag{},
+                   "rank 0's buffers go to all before a forward"),
+      key.optional("parallel.ddp.comm_hook", ddp(&DdpSettings::comm_hook), comm_hooks,
+                   "gradients are cast to it for the all-reduce"),
+      key.optional("parallel.fsdp1.backward_prefetch", fsdp1(&Fsdp1Settings::backward_prefetch), backward_prefetches,
+                   "the next unit is gathered before a unit's backward, after it, or when its own comes"),
+      key.optional("parallel.fsdp1.forward_prefetch", fsdp1(&Fsdp1Settings::forward_prefetch), Flag{},
+                   "issue the next unit's all-gather before a unit's forward"),
+      key.optional("parallel.fsdp1.limit_all_gathers", fsdp1(&Fsdp1Settings::limit_all_gathers), Flag{},
+                   "the CPU waits until earlier units are free"),
+      key.optional("parallel.fsdp1.use_orig_params", fsdp1(&Fsdp1Settings::use_orig_params), Flag{},
+                   "parameters keep their identity: aligned in the flat parameter, frozen beside trainable ones"),
+      key.optional("parallel.fsdp1.wrap_policy", fsdp1(&Fsdp1Settings::wrap_policy), wrap_policies,
+                   "units: decoder layers, or also each adapter matrix"),
+      key.optional("parallel.fsdp2.reshard_group", fsdp2(&Fsdp2Settings::reshard_group),
+                   IntegerOrWord{{1, 1'000'000}, 0, "all"},
+                   "ranks that share the parameters between forward and backward (reshard_after_forward = k)"),
+      key.optional("parallel.fsdp2.reshard_after_backward", fsdp2(&Fsdp2Settings::reshard_after_backward), Flag{},
+                   "free parameters after the backward of micro-steps that reduce nothing"),
+      key.optional("parallel.fsdp2.all_reduce_each_micro_step", fsdp2(&Fsdp2Settings::all_reduce_each_micro_step),
+                   Flag{}, "hybrid: false = all-reduce over the replicas in the last micro-step only"),
   };
 }
 
@@ -173,10 +272,10 @@ Rows collective_rows() {
 }
 
 const Choice<Switch> switches{{{"off", Switch::off}, {"on", Switch::on}}};
-const Choice<NcclVersion> nccl_versions{{{"2.21", NcclVersion::v2_21},
-                                         {"2.26", NcclVersion::v2_26},
-                                         {"2.27", NcclVersion::v2_27},
-                                         {"2.30", NcclVersion::v2_30}}};
+const Choice<NcclVersion> nccl_versions{{{"2.21.5", NcclVersion::v2_21},
+                                         {"2.26.2", NcclVersion::v2_26},
+                                         {"2.27.5", NcclVersion::v2_27},
+                                         {"2.30.7", NcclVersion::v2_30}}};
 const Choice<NcclPathType> nccl_levels{{{"LOC", NcclPathType::loc},
                                         {"NVL", NcclPathType::nvl},
                                         {"PIX", NcclPathType::pix},
@@ -198,6 +297,20 @@ const Choice<NcclFabric> nccl_fabric_words{{{"rdma", NcclFabric::rdma},
 auto nccl(auto member) {
   return at(&Scenario::nccl, &NcclEnvironment::settings, member);
 }
+
+/// A path, or "none" for an empty text.
+struct PathOrNone {
+  using Value = std::string;
+
+  std::string type() const { return "text, or \"none\""; }
+  std::string range() const { return ""; }
+  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
+    if (!Text{}.read(node, key, value, reading)) return false;
+    if (value == "none") value.clear();
+    return true;
+  }
+  std::string write(const Value& value) const { return value.empty() ? "\"none\"" : Text{}.write(value); }
+};
 
 Rows nccl_rows() {
   const Optional<Choice<NcclPathType>> level{nccl_levels, "default"};
@@ -227,9 +340,7 @@ Rows nccl_rows() {
       key.optional("nccl.max_nchannels", nccl(&NcclSettings::max_channels), channels, "NCCL_MAX_NCHANNELS"),
       key.optional("nccl.min_ctas", nccl(&NcclSettings::min_ctas), channels, "NCCL_MIN_CTAS"),
       key.optional("nccl.max_ctas", nccl(&NcclSettings::max_ctas), channels, "NCCL_MAX_CTAS"),
-      key.optional("nccl.nthreads", nccl(&NcclSettings::threads), Optional<Integer>{{64, 512}, "default"},
-                   "NCCL_NTHREADS: threads of a CTA"),
-      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), Text{},
+      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), PathOrNone{},
                    "NCCL_GRAPH_FILE: a path; its channels instead of a search"),
       key.optional("nccl.fabric", at(&Scenario::nccl, &NcclEnvironment::fabric), nccl_fabric_words,
                    "how the network between servers behaves: bare-metal RDMA, RoCE of a cloud, EFA, TCPX"),
@@ -255,12 +366,42 @@ Rows assumption_rows() {
                    "bytes of card memory traffic for each byte a collective moves"),
       key.optional("assumptions.kernel_launch", assumptions(&Assumptions::kernel_launch), launch,
                    "host time to issue a kernel"),
+      key.optional("assumptions.eager_op", assumptions(&Assumptions::eager_op), launch,
+                   "host time of PyTorch for each kernel that it launches eagerly, besides the launch"),
       key.optional("assumptions.collective_launch", assumptions(&Assumptions::collective_launch), launch,
                    "host time to issue a collective"),
+      key.optional("assumptions.fsdp1_hook", assumptions(&Assumptions::fsdp1_hook), launch,
+                   "host time of FSDP1's hooks for a unit and direction"),
+      key.optional("assumptions.fsdp2_hook", assumptions(&Assumptions::fsdp2_hook), launch,
+                   "host time of FSDP2's hooks for a unit and direction"),
+      key.optional("assumptions.ddp_hook", assumptions(&Assumptions::ddp_hook), launch,
+                   "host time of DDP's hook for a gradient"),
+      key.optional("assumptions.jitter", assumptions(&Assumptions::jitter), Real{0, 10},
+                   "each rank's kernels are slower by a random part of this fraction"),
+      key.optional("assumptions.seed", assumptions(&Assumptions::seed), Integer{0, 2'147'483'647},
+                   "of the random numbers of jitter"),
+      key.optional("assumptions.stragglers", assumptions(&Assumptions::stragglers),
+                   RankFactors{{0, 1'000'000}, {1, 1000}}, "ranks whose kernels take longer, by factor: { 3 = 1.2 }"),
       key.optional("assumptions.nccl_limits", assumptions(&Assumptions::nccl_limits), Flag{},
                    "NCCL's own limits; false = links alone bound a collective"),
       key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},
                    "simulate each kernel instead of segments (slow, bounds the error of segments)"),
+      key.optional("assumptions.iteration", assumptions(&Assumptions::iteration),
+                   IntegerOrWord{{1, 1'000'000}, 0, "steady"}, "which step since the start of training is measured"),
+  };
+}
+
+Rows cost_rows() {
+  const Optional<Real> price{{0, 1e12}, "none"};
+  return {
+      key.optional("cost.card", cost(&CostSettings::card), price, "price of a card, in any currency"),
+      key.optional("cost.server", cost(&CostSettings::server), price, "price of a server without its cards"),
+      key.optional("cost.years", cost(&CostSettings::years), Optional<Real>{{0.1, 100}, "none"},
+                   "years over which both are written off, in use all the time"),
+      key.optional("cost.power_price", cost(&CostSettings::power_price), price,
+                   "price of a kWh; cards are counted at their power limit"),
+      key.optional("cost.server_power", cost(&CostSettings::server_power),
+                   Optional<Amount<Power>>{{Power(0), Power(1e5)}, "none"}, "what a server draws beside its cards"),
   };
 }
 
@@ -269,8 +410,9 @@ Rows assumption_rows() {
 const KeyTable<Scenario>& scenario_keys() {
   static const KeyTable<Scenario> table([] {
     Rows all;
-    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), collective_rows(),
-                      nccl_rows(), platform_rows(), assumption_rows(), Rows{sweep_key()}}) {
+    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), strategy_rows(),
+                      collective_rows(), nccl_rows(), platform_rows(), assumption_rows(), cost_rows(),
+                      Rows{sweep_key()}}) {
       for (Key<Scenario>& row : rows) all.push_back(std::move(row));
     }
     return all;
@@ -296,8 +438,13 @@ std::string word(OptimizerForm form) { return word_in(optimizer_forms, form); }
 std::string word(Precision precision) { return word_in(precisions, precision); }
 std::string word(Checkpointing checkpointing) { return word_in(checkpointings, checkpointing); }
 std::string word(AttentionKernel attention) { return word_in(attention_kernels, attention); }
+std::string word(CrossEntropy form) { return word_in(cross_entropies, form); }
+std::string word(ElementwiseForm form) { return word_in(elementwise_forms, form); }
 std::string word(Strategy strategy) { return word_in(strategies, strategy); }
 std::string word(Sharding sharding) { return word_in(shardings, sharding); }
+std::string word(BackwardPrefetch prefetch) { return word_in(backward_prefetches, prefetch); }
+std::string word(WrapPolicy policy) { return word_in(wrap_policies, policy); }
+std::string word(CommHook hook) { return word_in(comm_hooks, hook); }
 std::string word(CollectiveAlgorithm algorithm) { return word_in(algorithms, algorithm); }
 std::string word(Fidelity fidelity) { return word_in(fidelities, fidelity); }
 std::string word(Chunk chunk) { return word_in(chunks, chunk); }

@@ -43,6 +43,12 @@ Result<Scenario> scenario_from(const Document& document, const Overrides& overri
   return read(*changed);
 }
 
+Result<Scenario> scenario_with(const Document& document, const NodeChanges& changes) {
+  const Result<Document> changed = apply_changes(document, changes);
+  if (!changed) return changed.diagnostics();
+  return read(*changed);
+}
+
 Result<Scenario> read_scenario(const SourceText& source, const Overrides& overrides) {
   const Result<Document> document = parse_scenario(source);
   if (!document) return document.diagnostics();

@@ -261,8 +261,9 @@ class ServerExpansion {
 
 }  // namespace
 
-Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types) {
-  const Result<Document> document = parse_toml(source);
+Result<ServerSpec> read_server(const SourceText& source, const std::map<std::string, LinkType>& link_types,
+                               const NodeChanges& changes) {
+  const Result<Document> document = parse_changed(source, changes);
   if (!document) return document.diagnostics();
   ServerFile file;
   Reading reading;

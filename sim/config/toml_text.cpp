@@ -171,6 +171,37 @@ std::string toml_string(std::string_view text) {
   return quoted + '"';
 }
 
+namespace {
+
+bool is_bare_key(std::string_view key) {
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+  return !key.empty() && key.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+struct ValueText {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return toml_float(value); }
+  std::string operator()(const std::string& value) const { return toml_string(value); }
+  std::string operator()(const Node::Array& items) const {
+    std::string text;
+    for (const Node& item : items) text += (text.empty() ? "" : ", ") + toml_value(item);
+    return '[' + text + ']';
+  }
+  std::string operator()(const Node::Table& members) const {
+    std::string text;
+    for (const Member& member : members) {
+      text += (text.empty() ? "" : ", ") + (is_bare_key(member.key) ? member.key : toml_string(member.key)) + " = " +
+              toml_value(member.value);
+    }
+    return "{ " + text + " }";
+  }
+};
+
+}  // namespace
+
+std::string toml_value(const Node& node) { return std::visit(ValueText{}, node.value); }
+
 std::string toml_float(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";

@@ -19,6 +19,9 @@ std::optional<Node> parse_toml_value(const std::string& text, const SourcePlace&
 /// `text` as a TOML string with its quotes.
 std::string toml_string(std::string_view text);
 
+/// Any value on one line, as parse_toml_value reads it back.
+std::string toml_value(const Node& node);
+
 /// `value` as a TOML float: the shortest digits that read back as the same number, always with a point or exponent.
 std::string toml_float(double value);
 

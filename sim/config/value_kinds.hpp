@@ -67,6 +67,21 @@ struct Text {
   std::string write(const Value& value) const;
 };
 
+/// Text, or a word that stands for "not set"; an empty member is written as that word.
+struct TextOrWord {
+  using Value = std::string;
+  std::string word;
+
+  std::string type() const { return "text, or \"" + word + "\""; }
+  std::string range() const { return ""; }
+  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
+    if (!Text{}.read(node, key, value, reading)) return false;
+    if (value == word) value.clear();
+    return true;
+  }
+  std::string write(const Value& value) const { return value.empty() ? '"' + word + '"' : Text{}.write(value); }
+};
+
 /// A list of texts; one text alone stands for a list of it. `none` is the word for an empty list; without one an empty
 /// list is left out when written.
 struct TextList {

@@ -13,8 +13,13 @@ std::string word(OptimizerForm form);
 std::string word(Precision precision);                 ///< "bf16", ...
 std::string word(Checkpointing checkpointing);
 std::string word(AttentionKernel attention);
+std::string word(CrossEntropy form);
+std::string word(ElementwiseForm form);
 std::string word(Strategy strategy);                   ///< "none", "ddp", "fsdp2", ...
 std::string word(Sharding sharding);                   ///< "full", "grad-op", "hybrid"
+std::string word(BackwardPrefetch prefetch);
+std::string word(WrapPolicy policy);
+std::string word(CommHook hook);
 std::string word(CollectiveAlgorithm algorithm);       ///< "auto", "ring", ...
 std::string word(Fidelity fidelity);
 std::string word(Chunk chunk);

@@ -66,6 +66,7 @@ void ProgramIndex::add_issue_times(const Program& program) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const Op& op = program.ops[i];
     epoch_[i] = epoch;
+    clock += op.host_before;
     if (const auto* work = std::get_if<HostWork>(&op.work)) {
       issue_offset_[i] = clock;
       clock += work->time;

@@ -112,7 +112,7 @@ class Run {
   void hand_out_copy_engines();
   void start_copy_flow(Instance at);
   void copy_done(Instance at, const std::vector<Charge>& charges);
-  double kernel_speed(std::uint32_t rank) const;
+  double kernel_speed(Instance at) const;
   void mark_speed(std::uint32_t rank);
   void update_speeds();
 
@@ -147,6 +147,7 @@ class Run {
   Duration now_{};
   std::uint64_t sequence_ = 0;
   std::size_t unfinished_ = 0;
+  std::size_t unfinished_before_ = 0;         // of them, ops of iterations before the measured one
   Timeline timeline_;
 };
 

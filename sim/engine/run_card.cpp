@@ -7,17 +7,22 @@
 
 namespace takt {
 
-/// How fast each kernel of the rank may run now, as a fraction of its stand-alone speed: the SMs that collectives leave,
-/// shared equally by the kernels that run at once.
-double Run::kernel_speed(std::uint32_t rank) const {
+/// How fast the segment may run now, as a fraction of its stand-alone speed: the SMs that collectives leave, shared
+/// equally by the segments that run at once. Kernels that wait for memory keep their speed with fewer SMs: over a mix,
+/// times add up.
+double Run::kernel_speed(Instance at) const {
+  const std::uint32_t rank = at.rank;
   const RankState& state = ranks_[rank];
+  const Segment& segment = std::get<Segment>(program(rank).ops[at.op].work);
   const auto kernels = static_cast<double>(std::max<std::size_t>(1, state.kernels.size()));
   double speed = 1.0;
   if (plan_.sm_contention.enabled && state.held_ctas > 0) {
     const auto sms = static_cast<double>(plan_.ranks[rank].sm_count);
     const auto held = static_cast<double>(state.held_ctas);
     const double q = state.held_ctas > plan_.sm_contention.free_ctas ? plan_.sm_contention.q : 1.0;
-    speed = std::max(1.0, sms - held) / (sms * q);   // some kernel always finds a place
+    speed = std::max(1.0, sms - held) / (sms * q);  // some kernel always finds a place
+    const double steady = segment.time > Duration{} ? to_seconds(segment.memory_time) / to_seconds(segment.time) : 0.0;
+    if (steady > 0.0) speed = 1.0 / ((1.0 - steady) / speed + steady);
   }
   return speed / kernels;
 }
@@ -28,8 +33,8 @@ void Run::update_speeds() {
   std::sort(speed_changed_.begin(), speed_changed_.end());
   speed_changed_.erase(std::unique(speed_changed_.begin(), speed_changed_.end()), speed_changed_.end());
   for (const std::uint32_t rank : speed_changed_) {
-    const double speed = kernel_speed(rank);
     for (const auto& [op, running] : ranks_[rank].kernels) {
+      const double speed = kernel_speed({rank, op});
       fluid_.set_cap(now_, running, speed, speed < 1.0 ? Cause::sms : Cause::own_speed);
     }
   }
@@ -45,7 +50,7 @@ void Run::start_segment(Instance at) {
   const Demand memory{rank.memory, segment.memory_bytes / seconds};
   const bool uses_memory = segment.memory_bytes > 0.0;
   const RunningId running = fluid_.start(now_, {.work = seconds,
-                                                .cap = kernel_speed(at.rank),
+                                                .cap = kernel_speed(at),
                                                 .weight = uses_memory ? 1.0 / memory.per_unit : 1.0,
                                                 .alone = 1.0,
                                                 .demands = std::span(&memory, uses_memory ? 1U : 0U),
@@ -63,7 +68,10 @@ void Run::segment_flow_done(Instance at, const std::vector<Charge>& charges) {
     mark_speed(at.rank);
   }
   const Segment& segment = std::get<Segment>(program(at.rank).ops[at.op].work);
-  const Duration earliest = issue_time(at) + segment.issue_bound;
+  // The bound holds for kernels at their own speed; on a faster rank they leave the CPU as far behind at least.
+  const double faster = std::max(1.0, plan_.ranks[at.rank].speed);
+  const Duration saved = segment.time - duration_from_seconds(to_seconds(segment.time) / faster);
+  const Duration earliest = issue_time(at) + segment.issue_bound - std::max(Duration{}, saved);
   charge(at, {}, charges, {{Cause::host, {}, std::max(Duration{}, earliest - now_)}});
   if (earliest > now_) {
     add_timer(earliest, TimerKind::op_done, at.rank, at.op);

@@ -17,8 +17,13 @@ struct Transfer {
 };
 
 /// The max-min fair rate of each transfer over its route (DESIGN section 2): every link direction and every cap of both
-/// directions is shared by those that cross it. Ends must be cards of the topology, not both the host; a transfer
-/// without a route has rate 0.
+/// directions is shared by those that cross it; copies that the driver stages have limits of their own, and uniform
+/// all-to-all traffic through one switch blocks itself (copy_limits.hpp). Ends must be cards of the topology, not both
+/// the host; a transfer without a route has rate 0.
 std::vector<Bandwidth> copy_rates(const Topology& topology, std::span<const Transfer> transfers);
+
+/// What a benchmark prints for all of them together: each moves the same number of bytes, and the time is that of the
+/// last. As transfers end, those that go on share what they leave. 0 if one of them has no route.
+Bandwidth throughput_of_equal_copies(const Topology& topology, std::span<const Transfer> transfers);
 
 }  // namespace takt

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,10 +80,17 @@ struct StepMetrics {
   std::vector<BlameEntry> blame;  ///< by time, then name
 };
 
+/// What a run costs, in the currency of the scenario's [cost] keys.
+struct CostMetrics {
+  double per_hour = 0.0;            ///< depreciation and power of the cards that take part and their servers
+  double per_million_tokens = 0.0;
+};
+
 /// A scenario with everything that was computed for it.
 struct RunResult {
   Scenario scenario;
   StepMetrics metrics;
+  std::optional<CostMetrics> cost;  ///< if the scenario has prices
   PlanFacts facts;
   std::string topology_title;
   std::string model_name;

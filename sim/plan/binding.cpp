@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/contention.hpp"
+#include "plan/rank_speed.hpp"
+
 namespace takt {
 namespace {
-
-/// CTAs up to which kernels slow down by no more than the SMs they lose (DESIGN section 2: measured 1 up to 4 CTAs).
-constexpr std::int64_t ctas_without_slowdown = 4;
 
 /// Lowers calls, each once for its members.
 class Lowering {
@@ -56,12 +56,11 @@ Diagnostics placed(Diagnostics problems, const Scenario& scenario) {
 
 std::vector<std::vector<RankId>> groups_of(RankGroup group, RankLayout layout) {
   switch (group) {
-    case RankGroup::shard:
-      return shard_groups(layout);
-    case RankGroup::replicate:
-      return replicate_groups(layout);
-    case RankGroup::world:
-      return shard_groups({layout.shard_ranks * layout.replicas, 1});
+    case RankGroup::shard: return shard_groups(layout);
+    case RankGroup::replicate: return replicate_groups(layout);
+    case RankGroup::world: return shard_groups({layout.shard_ranks * layout.replicas, 1});
+    case RankGroup::reshard:
+      return shard_groups({layout.reshard_ranks, layout.shard_ranks * layout.replicas / layout.reshard_ranks});
   }
   unreachable("a group of ranks");
 }
@@ -135,10 +134,11 @@ Result<Plan> bind(WrittenStep step, RankLayout layout, const Scenario& scenario,
   const Assumptions& assumptions = scenario.assumptions;
   Plan plan;
   plan.programs.push_back(std::move(step.program));
-  plan.sm_contention = {assumptions.sm_contention, assumptions.sm_slowdown, ctas_without_slowdown};
+  plan.sm_contention = sm_contention(assumptions);
   const bool with_paths = has_copies(plan.programs.front());
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     RankBinding& binding = plan.ranks.emplace_back(rank_binding(rank, cards[rank], topology));
+    binding.speed = rank_speed(assumptions, static_cast<std::int64_t>(rank));
     if (!with_paths) continue;
     const VertexId card = cards[rank].vertex;
     binding.paths = {copy_path("host to device", topology.from_host_memory(card), topology, cards[rank], assumptions),
@@ -156,8 +156,9 @@ Bytes received_per_rank(const Plan& plan) {
   Bytes received{};
   if (plan.ranks.empty()) return received;
   const RankBinding& rank = plan.ranks.front();
-  for (const Op& op : plan.programs[index(rank.role)].ops) {
-    const auto* collective = std::get_if<Collective>(&op.work);
+  const Program& program = plan.programs[index(rank.role)];
+  for (std::size_t i = program.first_measured; i < program.ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&program.ops[i].work);
     if (collective == nullptr) continue;
     const Communicator& communicator = plan.communicators[index(rank.communicators[index(collective->comm)])];
     received += plan.collectives[index(communicator.lowered[collective->call])].moved_per_rank;

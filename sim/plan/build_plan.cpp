@@ -35,8 +35,8 @@ Result<WrittenStep> write_step(const StepInput& input) {
   switch (strategy) {
     case Strategy::none: return write_single_card_step(input);
     case Strategy::ddp: return write_ddp_step(input);
+    case Strategy::fsdp1: return write_fsdp1_step(input);
     case Strategy::fsdp2: return write_fsdp2_step(input);
-    case Strategy::fsdp1:
     case Strategy::zero1:
     case Strategy::zero2:
     case Strategy::zero3: break;
@@ -60,6 +60,17 @@ Diagnostics check_collectives(const Scenario& scenario, const Topology& topology
                                "servers of equal size",
                                cards.size()),
                    "use auto")};
+}
+
+/// Ranks that stragglers name must take part.
+Diagnostics check_stragglers(const Scenario& scenario, std::size_t ranks) {
+  for (const auto& [rank, factor] : scenario.assumptions.stragglers) {
+    if (static_cast<std::size_t>(rank) < ranks) continue;
+    return {error_at(scenario, "assumptions.stragglers",
+                     fmt::format("rank {} does not exist: {} take part", rank, ranks),
+                     fmt::format("use ranks from 0 to {}", ranks - 1))};
+  }
+  return {};
 }
 
 /// One program is priced for one kind of card.
@@ -108,6 +119,8 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   }
   const Diagnostics unequal = check_equal_cards(scenario, topology, cards);
   if (has_error(unequal)) return unequal;
+  const Diagnostics stragglers = check_stragglers(scenario, cards.size());
+  if (has_error(stragglers)) return stragglers;
   const Diagnostics collectives = check_collectives(scenario, topology, cards);
   if (has_error(collectives)) return collectives;
   const Result<RankLayout> layout = rank_layout(scenario, cards);

@@ -5,7 +5,9 @@
 //
 //     e(0) = t(0),   e(n) = max(e(n - 1), o(n)) + t(n)   =   max over j of (o(j) + t(j) + ... + t(n)).
 //
-// The last value is Segment::issue_bound; it depends on the segment alone, so equal segments share it.
+// The last value is Segment::issue_bound; it depends on the segment alone, so equal segments share it. A kernel that
+// stands for several launches of equal length is the same recurrence over its launches: they run back to back, or the
+// last of them starts as soon as it is issued.
 #include "plan/builder.hpp"
 
 #include <algorithm>
@@ -37,6 +39,11 @@ CommSlot ProgramBuilder::comm(std::string name) {
   return id_at<CommSlot>(program_.comms.size() - 1);
 }
 
+void ProgramBuilder::begin_measured() {
+  for (StreamState& stream : streams_) stream.open = false;
+  program_.first_measured = static_cast<std::uint32_t>(program_.ops.size());
+}
+
 void ProgramBuilder::phase(Phase phase) { phase_ = phase; }
 void ProgramBuilder::unit(std::uint32_t unit) { unit_ = unit; }
 
@@ -46,9 +53,9 @@ void ProgramBuilder::kernel(StreamId stream, const Kernel& kernel, std::string_v
     extend(program_.ops.back(), one);
     return;
   }
-  const Segment segment = add_kernels({static_cast<std::uint32_t>(program_.kernels.size()), 0, {}, 0.0, {}}, one);
+  const Segment segment = add_kernels(empty_segment(), one);
   Op& op = append(stream, segment, label);
-  op.issue_cost = options_.kernel_launch;
+  op.issue_cost = segment.issue;
   state(stream).open = options_.join_kernels;
 }
 
@@ -62,8 +69,9 @@ void ProgramBuilder::kernels(StreamId stream, std::span<const Kernel> kernels, s
     extend(program_.ops.back(), kernels);
     return;
   }
-  Op& op = append(stream, shared_segment(kernels), label);
-  op.issue_cost = options_.kernel_launch * static_cast<std::int64_t>(kernels.size());
+  const Segment segment = shared_segment(kernels);
+  Op& op = append(stream, segment, label);
+  op.issue_cost = segment.issue;
   state(stream).open = true;
 }
 
@@ -152,6 +160,7 @@ Op& ProgramBuilder::append(StreamId stream, Work work, std::string_view label) {
   op.unit = unit_;
   op.label = label_number(label);
   if (options_.overlap == Overlap::none && last_op_) add_wait(stream, *last_op_);
+  op.host_before = std::exchange(host_delay_, {});
   op.waits = std::exchange(at.pending_waits, {});
   op.effects = std::exchange(at.pending_effects, {});
   const OpId id = id_at<OpId>(program_.ops.size());
@@ -165,6 +174,7 @@ Op& ProgramBuilder::append(StreamId stream, Work work, std::string_view label) {
 bool ProgramBuilder::can_join(StreamId stream) const {
   const StreamState& at = streams_[index(stream)];
   if (!at.open || !at.pending_waits.empty() || !at.pending_effects.empty()) return false;
+  if (host_delay_ != Duration{}) return false;
   if (index(*at.last) + 1 != program_.ops.size()) return false;
   const Op& op = program_.ops.back();
   return op.phase == phase_ && op.unit == unit_;
@@ -176,30 +186,48 @@ void ProgramBuilder::extend(Op& op, std::span<const Kernel> kernels) {
   if (segment.first_kernel + segment.kernel_count != program_.kernels.size()) {
     const std::vector<Kernel> own(program_.kernels.begin() + segment.first_kernel,
                                   program_.kernels.begin() + segment.first_kernel + segment.kernel_count);
-    segment = add_kernels({static_cast<std::uint32_t>(program_.kernels.size()), 0, {}, 0.0, {}}, own);
+    segment = add_kernels(empty_segment(), own);
   }
   segment = add_kernels(segment, kernels);
-  op.issue_cost += options_.kernel_launch * static_cast<std::int64_t>(kernels.size());
+  op.issue_cost = segment.issue;
 }
 
 Segment ProgramBuilder::add_kernels(Segment segment, std::span<const Kernel> kernels) {
+  program_.kernels.insert(program_.kernels.end(), kernels.begin(), kernels.end());
   for (const Kernel& kernel : kernels) {
-    const Duration offset = options_.kernel_launch * static_cast<std::int64_t>(segment.kernel_count);
-    segment.issue_bound = std::max(segment.issue_bound, offset) + kernel.time;
+    const std::int64_t launches = std::max<std::int64_t>(1, kernel.launches);
+    const Duration issue = issue_time(kernel);
+    const Duration each = issue / launches;
+    program_.kernel_issue.push_back(kernel.host + each);
+    const Duration first = program_.kernel_issue[segment.first_kernel];  // offsets count from here
+    const Duration offset = segment.issue + kernel.host + each - first;
+    segment.issue_bound = std::max(
+        {std::max(segment.issue_bound, offset) + kernel.time, offset + each * (launches - 1) + kernel.time / launches});
+    segment.issue += kernel.host + issue;
     segment.time += kernel.time;
+    if (!bound_by_sms(kernel.kind)) segment.memory_time += kernel.time;
     segment.memory_bytes += static_cast<double>(kernel.memory.count());
     ++segment.kernel_count;
   }
-  program_.kernels.insert(program_.kernels.end(), kernels.begin(), kernels.end());
-  program_.kernel_issue.resize(program_.kernels.size(), options_.kernel_launch);
   return segment;
+}
+
+Segment ProgramBuilder::empty_segment() const {
+  Segment segment;
+  segment.first_kernel = static_cast<std::uint32_t>(program_.kernels.size());
+  return segment;
+}
+
+/// Host time of a kernel's launches with their dispatch, besides Kernel::host.
+Duration ProgramBuilder::issue_time(const Kernel& kernel) const {
+  return options_.kernel_launch * std::int64_t{kernel.launches} + options_.eager_op * std::int64_t{kernel.dispatches};
 }
 
 Segment ProgramBuilder::shared_segment(std::span<const Kernel> kernels) {
   for (const SharedRun& run : shared_) {
     if (run.data == kernels.data() && run.count == kernels.size()) return run.segment;
   }
-  const Segment segment = add_kernels({static_cast<std::uint32_t>(program_.kernels.size()), 0, {}, 0.0, {}}, kernels);
+  const Segment segment = add_kernels(empty_segment(), kernels);
   shared_.push_back({kernels.data(), kernels.size(), segment});
   return segment;
 }

@@ -2,8 +2,8 @@
 //
 // Kernels that the CPU issues one after another to a stream are joined into one segment as long as nothing observes the
 // point between them: no event recorded there, no wait before the next kernel, no host wait, no memory effect, no
-// change of phase or unit, and nothing issued to another stream in between. So a segment is issued in one go, and the
-// issue offsets inside it are the launch costs of its own kernels.
+// change of phase or unit, no hook of the framework, and nothing issued to another stream in between. So a segment is
+// issued in one go, and the issue offsets inside it are the launch costs of its own kernels.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,9 @@ struct Event {
 };
 
 struct BuilderOptions {
-  Duration kernel_launch{};        ///< host time to issue a kernel or a copy
-  Duration collective_launch{};    ///< host time to issue a collective
+  Duration kernel_launch{};      ///< host time to issue a kernel or a copy
+  Duration eager_op{};           ///< host time to dispatch an eager op, besides
+  Duration collective_launch{};  ///< host time to issue a collective
   /// none: every op also waits for the op issued before it, whatever its stream. perfect: compute streams ignore waits
   /// for communication streams; collectives still run.
   Overlap overlap = Overlap::streams;
@@ -40,6 +41,9 @@ class ProgramBuilder {
   StreamId stream(StreamKind kind, std::string name);
   CommSlot comm(std::string name);
 
+  /// What is issued from here on is the iteration that is measured.
+  void begin_measured();
+
   /// Phase and unit of what is issued from here on.
   void phase(Phase phase);
   void unit(std::uint32_t unit);
@@ -52,6 +56,8 @@ class ProgramBuilder {
   Event copy(StreamId stream, std::uint32_t path, Bytes bytes, std::string_view label);
   void host_work(Duration time, std::string_view label);
   void host_wait(const Event& event);
+  /// The CPU works for `time` before it issues the next op, whatever its stream.
+  void host_delay(Duration time) { host_delay_ += time; }
 
   Event record(StreamId stream);                   ///< cudaEventRecord
   void wait(StreamId stream, const Event& event);  ///< cudaStreamWaitEvent
@@ -85,6 +91,8 @@ class ProgramBuilder {
   bool can_join(StreamId stream) const;
   void extend(Op& op, std::span<const Kernel> kernels);
   Segment add_kernels(Segment segment, std::span<const Kernel> kernels);
+  Segment empty_segment() const;
+  Duration issue_time(const Kernel& kernel) const;
   Segment shared_segment(std::span<const Kernel> kernels);
   bool ignores(StreamId waiting, OpId op) const;
   void add_wait(StreamId stream, OpId op);
@@ -96,6 +104,7 @@ class ProgramBuilder {
   std::vector<SharedRun> shared_;
   std::vector<std::pair<const char*, std::uint32_t>> label_addresses_;  ///< literals seen before
   std::vector<MemoryEffect> resident_;
+  Duration host_delay_{};  ///< not yet charged to an op
   Phase phase_ = Phase::other;
   std::uint32_t unit_ = no_unit;
   std::optional<OpId> last_op_;               ///< of any stream, for overlap = none

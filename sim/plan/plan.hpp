@@ -42,7 +42,8 @@ struct Communicator {
   std::vector<CollectiveId> lowered;             ///< of each call of the slot
 };
 
-/// How much kernels slow down while collectives hold k of N SMs: speed (N - k) / (N q). DESIGN section 2.
+/// How much kernels that are bound by SMs slow down while collectives hold k of N: speed (N - k) / (N q). DESIGN
+/// section 2; kernels that wait for memory keep their speed (Segment::memory_time).
 struct SmContention {
   bool enabled = true;
   double q = 1.0;

@@ -36,6 +36,8 @@ struct Segment {
   /// Host-bound length: the segment cannot end before its first kernel's issue time plus this. It is the largest, over
   /// its kernels, of (issue offset from the first kernel + own time + times of all later kernels).
   Duration issue_bound{};
+  Duration issue{};        ///< host time that issuing all of it takes
+  Duration memory_time{};  ///< the part of `time` in kernels that do not slow down with the SMs they lose
 };
 
 /// A call on a communicator. Starts when the last member has reached it; ends on all members together.
@@ -82,11 +84,12 @@ struct Op {
   StreamId stream{};                 ///< meaningless for HostWork and HostWait
   Work work;
   Phase phase = Phase::other;
-  std::uint32_t unit = no_unit;      ///< FSDP unit, DDP bucket or block number, for labels
-  std::uint32_t label = 0;           ///< in Program::labels: "all-gather", "forward", ...
-  Duration issue_cost{};             ///< host time that issuing the whole op takes
-  std::vector<OpId> waits;           ///< besides the previous op of its stream; all earlier in the program
+  std::uint32_t unit = no_unit;  ///< FSDP unit, DDP bucket or block number, for labels
+  std::uint32_t label = 0;       ///< in Program::labels: "all-gather", "forward", ...
+  Duration issue_cost{};         ///< host time that issuing the whole op takes
+  std::vector<OpId> waits;       ///< besides the previous op of its stream; all earlier in the program
   std::vector<MemoryEffect> effects;
+  Duration host_before{};        ///< host time before it is issued: hooks of the framework
 };
 
 /// A communicator as the program names it.
@@ -98,9 +101,11 @@ struct CommUse {
 struct Program {
   std::vector<Stream> streams;
   std::vector<Op> ops;               ///< in CPU issue order
+  /// Ops before this one belong to earlier iterations, which only carry their state into the one that is measured.
+  std::uint32_t first_measured = 0;
   std::vector<Kernel> kernels;
-  std::vector<Duration> kernel_issue; ///< host cost of each kernel
-  std::vector<CommUse> comms;        ///< index with CommSlot
+  std::vector<Duration> kernel_issue;  ///< host time up to the first launch of each kernel
+  std::vector<CommUse> comms;          ///< index with CommSlot
   std::vector<std::string> labels;
 };
 

@@ -25,7 +25,9 @@ WrittenStep write_single_card_step(const StepInput& input) {
       blocks.backward(block);
       if (micro_step > 0) builder.kernels(compute, accumulate[workload.blocks[block]], "accumulate");
     }
+    write_loss_read_back(builder, compute, input);
   }
+  write_clipping(builder, compute, input, model.trainable_elements, std::nullopt);
   write_optimizer(builder, compute, input, model.trainable_elements, model.gradients);
   return {std::move(builder).finish(), {}, model.total()};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct StepInput {
 };
 
 /// Which ranks a communicator of a program joins.
-enum class RankGroup : std::uint8_t { shard, replicate, world };
+enum class RankGroup : std::uint8_t { shard, replicate, world, reshard };
 
 /// A strategy's answer.
 struct WrittenStep {
@@ -35,6 +36,7 @@ struct WrittenStep {
 
 WrittenStep write_single_card_step(const StepInput& input);
 WrittenStep write_ddp_step(const StepInput& input);
+WrittenStep write_fsdp1_step(const StepInput& input);
 WrittenStep write_fsdp2_step(const StepInput& input);
 
 BuilderOptions builder_options(const Scenario& scenario);
@@ -63,11 +65,18 @@ class BlockWriter {
   BlockWriter(ProgramBuilder& builder, const Workload& workload, StreamId compute);
 
   void forward(std::size_t block);
+  /// The same in parts: what the block takes; kernels of its forward; what it gives back.
+  void begin_forward(std::size_t block);
+  void forward_kernels(std::size_t block, std::span<const Kernel> kernels);
+  void end_forward(std::size_t block);
   /// Recomputation and backward, all of it.
   void backward(std::size_t block);
   /// The same in parts, for strategies that do something in between: recomputation and what the backward allocates;
   /// kernels of the backward, which stay valid as ProgramBuilder::kernels asks; what the block gives back.
   void begin_backward(std::size_t block);
+  void begin_recompute(std::size_t block);   ///< these three instead of begin_backward
+  void recompute_kernels(std::size_t block, std::span<const Kernel> kernels);
+  void end_recompute(std::size_t block);
   void backward_kernels(std::size_t block, std::span<const Kernel> kernels);
   void end_backward(std::size_t block);
 
@@ -98,8 +107,25 @@ Kernel copy_kernel(const KernelPricer& pricer, const char* name, Bytes read, Byt
 /// order, a kernel with two reads and one write of its shard among `ranks` ranks.
 std::vector<Kernel> accumulate_kernels(const KernelPricer& pricer, const BlockKind& kind, std::int64_t ranks = 1);
 
+/// Where a rank's part of the gradients is all there is of them, their norm needs the other parts: an all-reduce of one
+/// number over this communicator.
+struct NormReduction {
+  CommSlot comm{};
+};
+
+/// Gradient clipping over `elements` gradients that this rank stores, if the scenario asks for it: their norm, its
+/// all-reduce where they are sharded, and the scaling, which runs whether the norm is above the limit or not (semantics
+/// H6, O6). To be called when compute waits for all gradients.
+void write_clipping(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
+                    std::optional<NormReduction> reduction);
+
+/// The CPU waits for the loss of a micro-step, once `compute` has done all that it was told, if the scenario says so
+/// (semantics H7). To be called after each backward.
+void write_loss_read_back(ProgramBuilder& builder, StreamId compute, const StepInput& input);
+
 /// The optimizer over `elements` trainable elements that this rank stores; gives the gradients back at its end
-/// (zero_grad sets them to none, semantics H8).
+/// (zero_grad sets them to none, semantics H8). The step's last words: the CPU waits for its end if the scenario reads
+/// the loss then (H7).
 void write_optimizer(ProgramBuilder& builder, StreamId compute, const StepInput& input, std::int64_t elements,
                      Bytes gradients);
 

@@ -1,6 +1,8 @@
 #include "report/link_validation.hpp"
 
+#include "base/csv.hpp"
 #include "base/text.hpp"
+#include "config/csv.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
@@ -14,28 +16,9 @@
 namespace takt {
 namespace {
 
-constexpr std::string_view header = "server,state,group,what,transfers,measured_GBps,not_modelled,source";
+constexpr std::string_view case_header = "server,state,group,what,transfers,measured_GBps,not_modelled,source";
+constexpr std::string_view exclusion_header = "machine,measurement,rows,rule,source";
 constexpr double giga = 1e9;
-
-/// Cells of a CSV line (RFC 4180, no line breaks in cells).
-std::vector<std::string> csv_cells(std::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"') {
-      if (quoted && i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[++i];
-      else
-        quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
 
 std::optional<std::int64_t> end_of_transfer(std::string_view text) {
   if (text == "host") return Transfer::host;
@@ -76,6 +59,50 @@ std::optional<LinkCase> case_of(const std::vector<std::string>& cells) {
   const auto [end, error] = std::from_chars(cells[5].data(), cells[5].data() + cells[5].size(), measured);
   if (!state || !transfers || error != std::errc() || measured <= 0.0) return std::nullopt;
   return LinkCase{cells[0], *state, cells[2], cells[3], *transfers, Bandwidth(measured * giga), cells[6], cells[7]};
+}
+
+std::optional<LinkExclusion> exclusion_of(const std::vector<std::string>& cells) {
+  std::int64_t rows = 0;
+  const auto [end, error] = std::from_chars(cells[2].data(), cells[2].data() + cells[2].size(), rows);
+  if (error != std::errc() || end != cells[2].data() + cells[2].size() || rows <= 0) return std::nullopt;
+  return LinkExclusion{cells[0], cells[1], rows, cells[3]};
+}
+
+/// A kind of table in a CSV file.
+template <class Row>
+struct RowKind {
+  std::string_view header;
+  std::optional<Row> (*row_of)(const std::vector<std::string>& cells);
+  std::string_view problem;  ///< where a row is none
+};
+
+template <class Row>
+Result<std::vector<Row>> read_rows(const SourceText& source, const RowKind<Row>& kind) {
+  const std::size_t columns = csv_cells(kind.header).size();
+  std::vector<Row> rows;
+  Diagnostics errors;
+  std::uint32_t number = 0;
+  std::string_view text = source.text;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const SourcePlace place{source.file, ++number, 1, std::string(line)};
+    const auto error = [&](std::string message) { errors.push_back({Severity::error, place, std::move(message), ""}); };
+    if (number == 1) {
+      if (line != kind.header) error("the header must be " + std::string(kind.header));
+      continue;
+    }
+    const std::vector<std::string> cells = csv_cells(line);
+    std::optional<Row> row = cells.size() == columns ? kind.row_of(cells) : std::nullopt;
+    if (row) {
+      rows.push_back(*std::move(row));
+    } else {
+      error(cells.size() == columns ? std::string(kind.problem)
+                                    : fmt::format("{} cells, not {}", cells.size(), columns));
+    }
+  }
+  if (!errors.empty()) return errors;
+  return rows;
 }
 
 bool modelled(const LinkOutcome& outcome) {
@@ -139,34 +166,33 @@ std::string left_out(const std::vector<LinkOutcome>& outcomes) {
   return table.empty() ? "" : "\n" + table.text();
 }
 
+/// One row a kind of measurement and rule, over all machines.
+std::string excluded_by_rule(const std::vector<LinkExclusion>& exclusions) {
+  struct Sum {
+    std::int64_t rows = 0;
+    std::vector<std::string> machines;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> sums;
+  for (const LinkExclusion& row : exclusions) {
+    Sum& sum = sums[{row.measurement, row.rule}];
+    sum.rows += row.rows;
+    sum.machines.push_back(row.machine);
+  }
+  std::string text;
+  for (const auto& [key, sum] : sums) {
+    text += fmt::format("\n{} excluded, {}: {}\n  {}\n", sum.rows, key.first, key.second, join(sum.machines, "; "));
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<LinkCase>> read_link_cases(const SourceText& source) {
-  std::vector<LinkCase> cases;
-  Diagnostics errors;
-  std::uint32_t number = 0;
-  std::string_view text = source.text;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const SourcePlace place{source.file, ++number, 1, std::string(line)};
-    if (number == 1) {
-      if (line != header) errors.push_back({Severity::error, place, "the header must be " + std::string(header), ""});
-      continue;
-    }
-    const std::vector<std::string> cells = csv_cells(line);
-    constexpr std::size_t columns = 8;
-    if (cells.size() != columns) {
-      errors.push_back({Severity::error, place, fmt::format("{} cells, not {}", cells.size(), columns), ""});
-      continue;
-    }
-    if (std::optional<LinkCase> row = case_of(cells))
-      cases.push_back(*std::move(row));
-    else
-      errors.push_back({Severity::error, place, "state, transfers or measured_GBps cannot be read", ""});
-  }
-  if (!errors.empty()) return errors;
-  return cases;
+  return read_rows<LinkCase>(source, {case_header, case_of, "state, transfers or measured_GBps cannot be read"});
+}
+
+Result<std::vector<LinkExclusion>> read_link_exclusions(const SourceText& source) {
+  return read_rows<LinkExclusion>(source, {exclusion_header, exclusion_of, "the number of rows cannot be read"});
 }
 
 double median_link_error(const std::vector<LinkOutcome>& outcomes) {
@@ -177,11 +203,15 @@ double median_link_error(const std::vector<LinkOutcome>& outcomes) {
   return median(std::move(errors));
 }
 
-std::string link_validation_table(const std::vector<LinkOutcome>& outcomes) {
-  const auto count = std::count_if(outcomes.begin(), outcomes.end(), modelled);
-  return summary(outcomes) + rows_of(outcomes, "contention") + left_out(outcomes) +
-         fmt::format("\n{} rows, median error {}; {} rows not modelled\n", count,
-                     format_share(median_link_error(outcomes)), outcomes.size() - static_cast<std::size_t>(count));
+std::string link_validation_table(const std::vector<LinkOutcome>& outcomes,
+                                  const std::vector<LinkExclusion>& exclusions) {
+  const auto scored = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), modelled));
+  std::size_t excluded = 0;
+  for (const LinkExclusion& exclusion : exclusions) excluded += static_cast<std::size_t>(exclusion.rows);
+  return summary(outcomes) + rows_of(outcomes, "contention") + left_out(outcomes) + excluded_by_rule(exclusions) +
+         fmt::format("\n{} published rows: {} compared, median error {}; {} not modelled; {} excluded by rule\n",
+                     outcomes.size() + excluded, scored, format_share(median_link_error(outcomes)),
+                     outcomes.size() - scored, excluded);
 }
 
 }  // namespace takt

@@ -37,9 +37,22 @@ struct LinkOutcome {
   double error() const { return predicted.count() / measurement.measured.count() - 1.0; }
 };
 
+/// A row of validation/links/excluded.csv: published rows that are compared with nothing, and the rule.
+struct LinkExclusion {
+  std::string machine;
+  std::string measurement;
+  std::int64_t rows = 0;
+  std::string rule;
+};
+
+/// Columns: machine, measurement, rows, rule, source. Errors: as for cases.
+Result<std::vector<LinkExclusion>> read_link_exclusions(const SourceText& source);
+
 /// A row a machine and group with the median and the largest error, contention rows one by one, what is not modelled
-/// and why, and the median over all that is.
-std::string link_validation_table(const std::vector<LinkOutcome>& outcomes);
+/// and why, what is excluded and by which rule, and the median over all that is modelled. Every published row is in one
+/// of the three.
+std::string link_validation_table(const std::vector<LinkOutcome>& outcomes,
+                                  const std::vector<LinkExclusion>& exclusions);
 
 /// The median of the absolute errors of the modelled rows.
 double median_link_error(const std::vector<LinkOutcome>& outcomes);

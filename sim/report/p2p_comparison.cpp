@@ -34,14 +34,14 @@ Pair pair_of(const P2pMatrix& matrix, const Topology& topology, std::size_t from
   const auto b = static_cast<std::int64_t>(to);
   const bool both = matrix.measure == P2pMeasure::bandwidth_both_directions;
   const std::array<Transfer, 2> transfers = {Transfer{a, b}, Transfer{b, a}};
-  double predicted = 0.0;
-  for (const Bandwidth rate : copy_rates(topology, std::span(transfers).first(both ? 2 : 1))) predicted += rate.count();
-  return {from, to, matrix.values[from][to], predicted / giga};
+  const Bandwidth predicted = throughput_of_equal_copies(topology, std::span(transfers).first(both ? 2 : 1));
+  return {from, to, matrix.values[from][to], predicted.count() / giga};
 }
 
-/// The slowest link of the pair's route, in words.
+/// What bounds the pair in words: the slowest link of its route, or the driver's staging.
 std::string bound_of(const Topology& topology, const Pair& pair) {
   const CardRoute& route = topology.card_route(topology.cards()[pair.from].vertex, topology.cards()[pair.to].vertex);
+  if (route.transport == Transport::host_staged) return "the driver's copies through host memory";
   const auto slowest = std::min_element(route.route.links.begin(), route.route.links.end(), [&](LinkId a, LinkId b) {
     return topology.link(a).capacity < topology.link(b).capacity;
   });

@@ -62,6 +62,11 @@ Json::Object diagnostic(const Diagnostic& diagnostic) {
           {"hint", diagnostic.hint}};
 }
 
+Json::Object cost(const std::optional<CostMetrics>& cost) {
+  if (!cost) return {};
+  return {{"per_hour", cost->per_hour}, {"per_mtoken", cost->per_million_tokens}};
+}
+
 Json::Object result_of(const RunResult& run) {
   const StepMetrics& metrics = run.metrics;
   Json::Array links, blame, diagnostics;
@@ -88,6 +93,7 @@ Json::Object result_of(const RunResult& run) {
           {"host", Json::Object{{"ram_bytes", run.host_memory_needed.count()},
                                 {"checkpoint_bytes", run.checkpoint_bytes.count()}}},
           {"power", Json::Object{}},
+          {"cost", cost(run.cost)},
           {"blame", blame},
           {"diagnostics", diagnostics},
           {"provenance", Json::Object{{"compute", run.compute_provenance}, {"links", run.link_provenance}}}};

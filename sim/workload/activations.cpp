@@ -7,13 +7,16 @@
 //     8I               gate, silu, up, product
 // Frozen bases drop what only weight gradients read (C15): normalised values, norm outputs and the product, unless an
 // adapter reads them. An adapter keeps A's output, and a copy of its own input if it casts or drops out (C22).
-// LayerNorm keeps its input and its output; a GELU MLP keeps its input and its output.
+// LayerNorm keeps its input and its output; a GELU MLP keeps its input and its output. A fused or compiled RMSNorm
+// keeps its input in 16 bits, and a fused activation computes silu again: 8h and 6I. (C14 says about 6h: it counts the
+// layer's input with the layer before, where C17 counts the first layer's only.)
 #include "workload/activations.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
+#include "workload/ends.hpp"
 #include "workload/layer.hpp"
 
 namespace takt {
@@ -32,9 +35,9 @@ double adapter_bytes_kept(const Recipe& recipe) {
     if (!recipe.adapted[i]) continue;
     const double in = dimension(recipe.linears[i].in);
     const bool own_input = recipe.adapter_casts() || recipe.dropout > 0.0;
-    if (own_input) bytes += recipe.adapter_bytes * in;
+    if (own_input) bytes += recipe.adapter_compute_bytes * in;
     if (recipe.dropout > 0.0) bytes += in;  // the mask
-    bytes += recipe.adapter_bytes * dimension(recipe.rank);
+    bytes += recipe.adapter_compute_bytes * dimension(recipe.rank);
   }
   return bytes;
 }
@@ -51,7 +54,7 @@ bool keeps_input_of(const Recipe& recipe, std::initializer_list<LinearRole> role
 /// A norm over `width`, without its output.
 double norm_bytes_kept(const Recipe& recipe, double width) {
   const double element = recipe.activation_bytes;
-  if (recipe.shape.layer_norm) return element * width;
+  if (recipe.shape.layer_norm || recipe.elementwise != ElementwiseForm::eager) return element * width;
   const double normalised = recipe.base_trains() ? element * width : 0.0;
   return fp32 * width + normalised;
 }
@@ -77,7 +80,8 @@ double mlp_bytes_kept(const Recipe& recipe) {
   const double element = recipe.activation_bytes;
   const double width = dimension(recipe.shape.intermediate);
   const double product = keeps_input_of(recipe, {LinearRole::down}) ? 1.0 : 0.0;
-  const double inner = recipe.shape.gated_mlp ? 3.0 : 1.0;  // gate, activated gate, up; or up alone
+  const double gated = recipe.elementwise == ElementwiseForm::eager ? 3.0 : 2.0;  // gate, [activated gate,] up
+  const double inner = recipe.shape.gated_mlp ? gated : 1.0;                      // or up alone
   return element * width * (inner + product);
 }
 
@@ -162,19 +166,46 @@ BlockMemory layer_memory(const Recipe& recipe) {
   return memory;
 }
 
+namespace {
+
+/// Logits, their upcast, log-softmax's result and gradients (M9): bytes a logit.
+struct LossBytes {
+  double kept = 0.0, forward = 0.0, backward = 0.0;
+};
+
+/// As the library runs it, the 16-bit logits stay as the model's output and log-softmax's result for its backward; the
+/// FP32 logits go after the loss; backward holds two FP32 gradients of them: 14 bytes at the peak. Compiled, only the
+/// logits stay, and backward makes their gradient: 5 bytes (compute study, section 4).
+LossBytes loss_bytes(const Recipe& recipe) {
+  const double element = recipe.activation_bytes;
+  switch (recipe.cross_entropy) {
+    case CrossEntropy::eager:
+      return {.kept = element + fp32, .forward = element < fp32 ? fp32 : 0.0, .backward = 2.0 * fp32};
+    case CrossEntropy::compiled:
+      return {.kept = element, .forward = 0.0, .backward = element + 1.0};
+    case CrossEntropy::fused_linear:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
 BlockMemory head_memory(const Recipe& recipe) {
   const double tokens = dimension(recipe.tokens);
   const double element = recipe.activation_bytes;
-  const double logits = tokens * dimension(recipe.shape.vocabulary);
+  const double vocabulary = dimension(recipe.shape.vocabulary);
   const double hidden = dimension(recipe.shape.hidden);
   const double norm_output = recipe.base_trains() ? element * hidden : 0.0;
+  const LossBytes loss = loss_bytes(recipe);
   BlockMemory memory;
-  // M9: the logits stay as the model's output, log-softmax's result for its backward; the FP32 logits go after the
-  // loss; backward holds two FP32 gradients of them.
   memory.kept = whole_bytes(tokens * (element * hidden + norm_bytes_kept(recipe, hidden) + norm_output) +
-                            logits * (element + fp32));
-  memory.forward_transient = whole_bytes(element < fp32 ? logits * fp32 : 0.0);
-  memory.backward_transient = whole_bytes(logits * 2.0 * fp32);
+                            tokens * vocabulary * loss.kept);
+  memory.forward_transient = whole_bytes(tokens * vocabulary * loss.forward);
+  memory.backward_transient = whole_bytes(tokens * vocabulary * loss.backward);
+  // Fused with the head, a chunk of logits at a time; their gradient takes their place.
+  if (recipe.cross_entropy == CrossEntropy::fused_linear)
+    memory.forward_transient = whole_bytes(dimension(loss_chunk(recipe)) * vocabulary * element);
   return memory;
 }
 

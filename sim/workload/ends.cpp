@@ -1,16 +1,29 @@
 #include "workload/ends.hpp"
 
+#include <algorithm>
 #include <cmath>
 
-#include "workload/layer.hpp"
+#include "workload/elementwise.hpp"
 
 namespace takt {
 namespace {
 
-// Cross-entropy as the library runs it on 16-bit logits (semantics C10), bytes a token and vocabulary entry: forward
-// the upcast (2 + 4) and log-softmax (4 + 4); backward log-softmax in place (4 + 4) and the downcast's write (2).
-constexpr double loss_forward_traffic = 14.0;
-constexpr double loss_backward_traffic = 10.0;
+/// What the loss moves, bytes a token and vocabulary entry besides the products, and launches.
+struct LossPass {
+  double traffic = 0.0;
+  std::uint16_t launches = 1;
+  std::uint16_t dispatches = 1;
+};
+
+// Cross-entropy on 16-bit logits. As the library runs it: forward the upcast (2 + 4) and log-softmax (4 + 4); backward
+// zeroes a gradient (4), then log-softmax's backward (4 + 4 + 4) and the downcast (4 + 2). Compiled, nothing is zeroed
+// and each pass is one kernel, 24 bytes in all: the lower end of semantics C10 and of the compute study's 24 to 40.
+// Fused with the head: the study's 14, in one pass over the logits of a chunk.
+constexpr LossPass eager_loss_forward{14.0, 3, 3};
+constexpr LossPass eager_loss_backward{22.0, 4, 4};
+constexpr LossPass compiled_loss_forward{14.0, 1, 0};
+constexpr LossPass compiled_loss_backward{10.0, 1, 0};
+constexpr LossPass fused_linear_loss{14.0, 1, 1};
 
 Bytes whole_bytes(double bytes) { return Bytes(std::llround(bytes)); }
 
@@ -38,28 +51,88 @@ EndKernels embedding_kernels(const Recipe& recipe, const KernelPricer& pricer) {
   return kernels;
 }
 
-EndKernels head_kernels(const Recipe& recipe, const KernelPricer& pricer) {
-  const TransformerShape& shape = recipe.shape;
-  const double hidden_elements = static_cast<double>(recipe.tokens * shape.hidden);
-  const double logits = static_cast<double>(recipe.tokens * shape.vocabulary);
-  const PassTraffic norm = norm_traffic(shape);
-  const double scale = recipe.activation_bytes / 2.0;
-  EndKernels kernels;
-  kernels.forward.push_back(pricer.memory("final norm", whole_bytes(norm.forward * scale * hidden_elements)));
+namespace {
+
+/// A norm before the head, in the form of the layers' norms.
+Kernel final_norm(const Recipe& recipe, const KernelPricer& pricer, const char* name, ElementwisePass pass) {
+  const double elements = static_cast<double>(recipe.tokens * recipe.shape.hidden);
+  Kernel kernel = pricer.memory(name, whole_bytes(pass.traffic * recipe.activation_bytes / 2.0 * elements));
+  kernel.launches = pass.launches;
+  kernel.dispatches = dispatches_of(recipe.elementwise, pass.launches);
+  return kernel;
+}
+
+Kernel loss_kernel(const Recipe& recipe, const KernelPricer& pricer, const char* name, LossPass pass) {
+  const double logits = static_cast<double>(recipe.tokens * recipe.shape.vocabulary);
+  Kernel kernel = pricer.memory(name, whole_bytes(pass.traffic * logits), KernelKind::loss);
+  kernel.launches = pass.launches;
+  kernel.dispatches = pass.dispatches;
+  return kernel;
+}
+
+/// `count` equal kernels as one.
+Kernel repeated(Kernel kernel, std::int64_t count) {
+  kernel.time *= count;
+  kernel.memory = kernel.memory * count;
+  kernel.flops = Flops(kernel.flops.count() * static_cast<double>(count));
+  kernel.launches = kernel.dispatches = static_cast<std::uint16_t>(count);
+  return kernel;
+}
+
+/// The head and the loss fused, chunk by chunk: the gradient of the logits is made in the forward, so that the products
+/// of the backward run there too, and no logits outlive their chunk.
+void add_fused_head(EndKernels& kernels, const Recipe& recipe, const KernelPricer& pricer) {
+  const std::int64_t rows = loss_chunk(recipe);
+  const std::int64_t rest = recipe.tokens % rows;
+  const std::int64_t hidden = recipe.shape.hidden;
+  const std::int64_t vocabulary = recipe.shape.vocabulary;
+  const auto add = [&](const auto& of_rows) {
+    kernels.forward.push_back(repeated(of_rows(rows), recipe.tokens / rows));
+    if (rest > 0) kernels.forward.push_back(of_rows(rest));
+  };
+  add([&](std::int64_t m) { return pricer.gemm("lm_head", m, vocabulary, hidden, recipe.activation); });
+  Kernel loss = loss_kernel(recipe, pricer, "cross-entropy", fused_linear_loss);
+  loss.launches = loss.dispatches = static_cast<std::uint16_t>((recipe.tokens + rows - 1) / rows);
+  kernels.forward.push_back(loss);
+  add([&](std::int64_t m) { return pricer.gemm("lm_head dgrad", m, hidden, vocabulary, recipe.activation); });
+  if (!recipe.base_trains()) return;
+  add([&](std::int64_t m) { return pricer.gemm("lm_head wgrad", vocabulary, hidden, m, recipe.activation); });
+}
+
+void add_head(EndKernels& kernels, const Recipe& recipe, const KernelPricer& pricer) {
+  const std::int64_t hidden = recipe.shape.hidden;
+  const std::int64_t vocabulary = recipe.shape.vocabulary;
+  const bool compiled = recipe.cross_entropy == CrossEntropy::compiled;
+  kernels.forward.push_back(pricer.gemm("lm_head", recipe.tokens, vocabulary, hidden, recipe.activation));
   kernels.forward.push_back(
-      pricer.gemm("lm_head", recipe.tokens, shape.vocabulary, shape.hidden, recipe.activation));
-  kernels.forward.push_back(
-      pricer.memory("cross-entropy", whole_bytes(loss_forward_traffic * logits), KernelKind::loss));
+      loss_kernel(recipe, pricer, "cross-entropy", compiled ? compiled_loss_forward : eager_loss_forward));
   kernels.backward.push_back(
-      pricer.memory("cross-entropy backward", whole_bytes(loss_backward_traffic * logits), KernelKind::loss));
-  kernels.backward.push_back(
-      pricer.gemm("lm_head dgrad", recipe.tokens, shape.hidden, shape.vocabulary, recipe.activation));
+      loss_kernel(recipe, pricer, "cross-entropy backward", compiled ? compiled_loss_backward : eager_loss_backward));
+  kernels.backward.push_back(pricer.gemm("lm_head dgrad", recipe.tokens, hidden, vocabulary, recipe.activation));
   if (recipe.base_trains())
-    kernels.backward.push_back(
-        pricer.gemm("lm_head wgrad", shape.vocabulary, shape.hidden, recipe.tokens, recipe.activation));
-  kernels.backward.push_back(
-      pricer.memory("final norm backward", whole_bytes(norm.backward * scale * hidden_elements)));
+    kernels.backward.push_back(pricer.gemm("lm_head wgrad", vocabulary, hidden, recipe.tokens, recipe.activation));
+}
+
+}  // namespace
+
+EndKernels head_kernels(const Recipe& recipe, const KernelPricer& pricer) {
+  const ElementwisePart norm = elementwise_parts(recipe.shape, recipe.elementwise).norm;
+  EndKernels kernels;
+  kernels.forward.push_back(final_norm(recipe, pricer, "final norm", norm.forward));
+  if (recipe.cross_entropy == CrossEntropy::fused_linear)
+    add_fused_head(kernels, recipe, pricer);
+  else
+    add_head(kernels, recipe, pricer);
+  kernels.backward.push_back(final_norm(recipe, pricer, "final norm backward", norm.backward));
   return kernels;
+}
+
+std::int64_t loss_chunk(const Recipe& recipe) {
+  const std::int64_t hidden = recipe.shape.hidden;
+  const std::int64_t parts = std::max<std::int64_t>(1, (recipe.shape.vocabulary + hidden - 1) / hidden);
+  std::int64_t rows = 1;
+  while (rows * parts < recipe.tokens) rows *= 2;
+  return std::min(rows, recipe.tokens);
 }
 
 }  // namespace takt

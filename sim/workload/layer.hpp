@@ -20,6 +20,7 @@ struct LayerKernels {
 struct LayerVariant {
   InputGradient input = InputGradient::needed;  ///< whether the gradient of the layer's input is needed (semantics C7)
   std::int64_t window = 0;                      ///< tokens a token attends to at most; 0 = all before it
+  bool checkpointed = true;                     ///< where the recipe checkpoints at all: its turn (semantics C18)
 
   bool operator==(const LayerVariant&) const = default;
 };
@@ -28,12 +29,8 @@ LayerVariant layer_variant(const Recipe& recipe, std::int64_t layer);
 
 LayerKernels layer_kernels(const Recipe& recipe, const KernelPricer& pricer, const LayerVariant& variant);
 
-/// Bytes of memory traffic a token and element of width in 16 bits, summed over the kernels of a pass.
-struct PassTraffic {
-  double forward = 0.0;
-  double backward = 0.0;
-};
-PassTraffic norm_traffic(const TransformerShape& shape);
+/// The recipe as it holds for one layer: without checkpointing where that leaves the layer out.
+Recipe recipe_for(const Recipe& recipe, const LayerVariant& variant);
 
 /// Whether selective checkpointing keeps the output of the layer's linear with this index: of every second GEMM, the
 /// first included (semantics C18).

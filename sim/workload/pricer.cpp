@@ -1,7 +1,8 @@
 // Roofline prices. A kernel takes the longer of two times: its operations at the card's dense peak, its memory traffic
 // at the card's bandwidth, each times one efficiency for the kind of kernel (card_spec.hpp, [efficiency]).
 //
-//     gemm         max(2MNK / (e_gemm P), (b (MK + KN) + c MN) / (e_memory B))   b, c: bytes of operands and result
+//     gemm         max(2MNK / (e_gemm P), (b (MK + KN) + c MN) / (e_memory B))   b, c: bytes of operands and result;
+//                  or the card's calibration, where its file has one (gemm_model.hpp)
 //     attention    the same with e_attention; what it computes and moves depends on the kernel, see below
 //     elementwise  bytes / (e_memory B)
 //     dequantise   bytes / (e_dequantise B)
@@ -10,11 +11,12 @@
 // the functions in the anonymous namespace say how long that takes.
 #include "workload/pricer.hpp"
 
+#include "base/contract.hpp"
+#include "workload/gemm_model.hpp"
+#include "workload/precision.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include "base/contract.hpp"
-#include "workload/precision.hpp"
 
 namespace takt {
 namespace {
@@ -64,25 +66,39 @@ KernelEfficiency efficiency_for(const CardSpec& card, ComputeBasis basis) {
 /// square of the sequence: it skips nothing. Fitted to ten full fine-tuning runs on A100, H100 and RTX PRO 6000
 /// (compute study, section 2); backward is 0.8 times as fast.
 double masked_attention_efficiency(const CardSpec& card, AttentionPass pass) {
-  double forward = 0.098;                                        // Blackwell (RTX PRO 6000)
-  if (card.compute_capability < 90) forward = 0.24;              // Ampere, Ada
-  else if (card.compute_capability < 100) forward = 0.136;       // Hopper
+  double forward = 0.098;  // Blackwell (RTX PRO 6000)
+  if (card.compute_capability < 90)
+    forward = 0.24;  // Ampere, Ada
+  else if (card.compute_capability < 100)
+    forward = 0.136;  // Hopper
   constexpr double backward_over_forward = 0.8;
   return pass == AttentionPass::forward ? forward : forward * backward_over_forward;
 }
 
 /// Pairs of tokens whose scores are computed, summed over the batch: all of the square, or what a causal kernel needs
-/// of it: half, or with a sliding window of W tokens the band of SW - W^2 / 2.
+/// of it: half of each document's, or with a sliding window of W tokens the band of SW - W^2 / 2.
 struct AttentionPairs {
   double full = 0.0;
   double causal = 0.0;
 };
 
-AttentionPairs attention_pairs(std::int64_t batch, std::int64_t sequence, std::int64_t window) {
-  const double tokens = static_cast<double>(sequence);
-  const double reach = static_cast<double>(window > 0 ? std::min(window, sequence) : sequence);
-  return {.full = static_cast<double>(batch) * tokens * tokens,
-          .causal = static_cast<double>(batch) * reach * (tokens - reach / 2.0)};
+AttentionPairs attention_pairs(const AttentionBatch& batch, std::int64_t window) {
+  double sequence = 0.0;
+  double causal = 0.0;
+  for (const std::int64_t document : batch.documents) {
+    const double tokens = static_cast<double>(document);
+    const double reach = static_cast<double>(window > 0 ? std::min(window, document) : document);
+    sequence += tokens;
+    causal += reach * (tokens - reach / 2.0);
+  }
+  const double sequences = static_cast<double>(batch.sequences);
+  return {.full = sequences * sequence * sequence, .causal = sequences * causal};
+}
+
+double tokens_of(const AttentionBatch& batch) {
+  std::int64_t tokens = 0;
+  for (const std::int64_t document : batch.documents) tokens += document;
+  return static_cast<double>(batch.sequences * tokens);
 }
 
 /// A pair costs two multiply-adds a dimension and head forward (scores, values), five matmuls instead of two backward
@@ -109,6 +125,15 @@ double eager_attention_bytes(double pairs, const TransformerShape& shape, Attent
   return scores * (pass == AttentionPass::forward ? 28.0 : 44.0) * element / 2.0;
 }
 
+/// What prices the products of a card under ComputeBasis::measured.
+std::string measured_provenance(const CardSpec& card) {
+  const GemmCalibration* calibration = gemm_calibration(card, Precision::bf16);
+  const std::string rest = "a roofline with one efficiency a kind for the rest";
+  if (calibration == nullptr) return "roofline with one efficiency a kind of kernel";
+  if (calibration->like.empty()) return "GEMM model fitted to measurements of this card; " + rest;
+  return "GEMM model fitted to measurements of " + calibration->like + ", scaled; " + rest;
+}
+
 }  // namespace
 
 KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis) : card_(card), basis_(basis) {}
@@ -124,17 +149,22 @@ Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std:
                            activation_bytes(precision) * rows * columns};
   const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count(),
                     .bytes = efficiency.memory * card_.memory_bandwidth.count()};
-  const Kernel kernel = priced(kind, name, load, speed);
-  return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
+  Kernel kernel = priced(kind, name, load, speed);
+  if (basis_ == ComputeBasis::free) return freed(kernel);
+  const GemmCalibration* calibration = gemm_calibration(card_, precision);
+  if (basis_ == ComputeBasis::measured && calibration != nullptr) {
+    kernel.time = duration_from_seconds(estimate_gemm(card_, *calibration, {m, n, k, precision}).seconds);
+  }
+  return kernel;
 }
 
-Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const TransformerShape& shape,
-                               AttentionKernel kernel, AttentionPass pass, Precision precision) const {
+Kernel KernelPricer::attention(const AttentionBatch& batch, const TransformerShape& shape, AttentionKernel kernel,
+                               AttentionPass pass, Precision precision) const {
   const KernelEfficiency efficiency = efficiency_for(card_, basis_);
   const Precision format = activation_precision(precision);
   const double element = operand_bytes(format);
-  const double tokens = static_cast<double>(batch) * static_cast<double>(sequence);
-  const AttentionPairs pairs = attention_pairs(batch, sequence, shape.sliding_window);
+  const double tokens = tokens_of(batch);
+  const AttentionPairs pairs = attention_pairs(batch, shape.sliding_window);
   const double peak = peak_of(card_, format).count();
   Load load;
   Speed speed{.flops = 0.0, .bytes = efficiency.memory * card_.memory_bandwidth.count()};
@@ -142,8 +172,7 @@ Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const 
     case AttentionKernel::flash:
       load = {.flops = attention_flops(pairs.causal, shape, pass),
               .bytes = fused_attention_bytes(tokens, shape, pass, element)};
-      speed.flops =
-          peak * (pass == AttentionPass::forward ? efficiency.attention : efficiency.attention_backward);
+      speed.flops = peak * (pass == AttentionPass::forward ? efficiency.attention : efficiency.attention_backward);
       break;
     case AttentionKernel::sdpa_mask:
       load = {.flops = attention_flops(pairs.full, shape, pass),
@@ -165,8 +194,7 @@ Kernel KernelPricer::attention(std::int64_t batch, std::int64_t sequence, const 
 
 Kernel KernelPricer::memory(const char* name, Bytes traffic, KernelKind kind) const {
   const Load load{.flops = 0.0, .bytes = static_cast<double>(traffic.count())};
-  const Speed speed{.flops = 0.0,
-                    .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count()};
+  const Speed speed{.flops = 0.0, .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count()};
   const Kernel kernel = priced(kind, name, load, speed);
   return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
 }
@@ -174,17 +202,19 @@ Kernel KernelPricer::memory(const char* name, Bytes traffic, KernelKind kind) co
 Kernel KernelPricer::dequantise(std::int64_t weights, double bytes_per_weight) const {
   constexpr double written = 2.0;  // BF16
   const Load load{.flops = 0.0, .bytes = static_cast<double>(weights) * (bytes_per_weight + written)};
-  const Speed speed{.flops = 0.0,
-                    .bytes = efficiency_for(card_, basis_).dequantise * card_.memory_bandwidth.count()};
+  const Speed speed{.flops = 0.0, .bytes = efficiency_for(card_, basis_).dequantise * card_.memory_bandwidth.count()};
   const Kernel kernel = priced(KernelKind::dequantise, "dequantise", load, speed);
   return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
 }
 
 std::string KernelPricer::provenance() const {
   switch (basis_) {
-    case ComputeBasis::measured: return "roofline with one efficiency a kind of kernel";
-    case ComputeBasis::peak: return "dense peak rates and full memory bandwidth";
-    case ComputeBasis::free: return "kernels take no time";
+    case ComputeBasis::measured:
+      return measured_provenance(card_);
+    case ComputeBasis::peak:
+      return "dense peak rates and full memory bandwidth";
+    case ComputeBasis::free:
+      return "kernels take no time";
   }
   unreachable("compute basis without a provenance");
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "config/card_spec.hpp"
 #include "config/model_spec.hpp"
@@ -15,6 +16,12 @@ namespace takt {
 
 enum class AttentionPass { forward, backward };
 
+/// Equal sequences of a micro-batch, each of documents whose tokens attend to their own document only.
+struct AttentionBatch {
+  std::int64_t sequences = 1;
+  std::vector<std::int64_t> documents;  ///< lengths, tokens; their sum is the sequence's length
+};
+
 class KernelPricer {
  public:
   KernelPricer(const CardSpec& card, ComputeBasis basis);
@@ -23,9 +30,10 @@ class KernelPricer {
   Kernel gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
               KernelKind kind = KernelKind::gemm) const;
 
-  /// Attention over `batch` sequences of `sequence` tokens; causal. FLOP = 2 B S^2 heads head_dim forward, 2.5 times
-  /// that backward (semantics C3, C4); less if the shape has a sliding window shorter than the sequence.
-  Kernel attention(std::int64_t batch, std::int64_t sequence, const TransformerShape& shape, AttentionKernel kernel,
+  /// Causal attention. FLOP = 2 B heads head_dim times the sum of the squares of the documents' lengths forward, 2.5
+  /// times that backward (semantics C3, C4); less if the shape has a sliding window shorter than a document. Kernels
+  /// that take a mask compute the whole square of the sequence.
+  Kernel attention(const AttentionBatch& batch, const TransformerShape& shape, AttentionKernel kernel,
                    AttentionPass pass, Precision precision) const;
 
   /// A kernel bound by memory: norms, activations, copies, optimizers.

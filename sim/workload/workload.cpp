@@ -38,7 +38,7 @@ BlockKind layer_block(const Recipe& recipe, const KernelPricer& pricer, const La
           .forward = std::move(kernels.forward),
           .recompute = std::move(kernels.recompute),
           .backward = std::move(kernels.backward),
-          .memory = layer_memory(recipe),
+          .memory = layer_memory(recipe_for(recipe, variant)),
           .inputs_need_gradient = variant.input == InputGradient::needed,
           .has_backward = true};
 }
@@ -60,7 +60,7 @@ double needed_attention(const Recipe& recipe, const KernelPricer& pricer, const 
   TransformerShape shape = recipe.shape;
   shape.sliding_window = variant.window;
   return pricer
-      .attention(recipe.batch, recipe.sequence, shape, AttentionKernel::flash, AttentionPass::forward,
+      .attention({recipe.batch, recipe.documents}, shape, AttentionKernel::flash, AttentionPass::forward,
                  recipe.activation)
       .flops.count();
 }
@@ -130,7 +130,7 @@ std::int64_t trainable_elements(const Workload& workload) {
 
 std::string provenance_of(const Scenario& scenario, const KernelPricer& pricer) {
   const Precision precision = scenario.finetune.precision;
-  if (precision != Precision::fp8 && precision != Precision::nvfp4) return pricer.provenance();
+  if (!is_narrow(precision)) return pricer.provenance();
   return fmt::format("{}; {} not calibrated", pricer.provenance(), name_of(precision));
 }
 
@@ -150,6 +150,12 @@ void add_optimizer(Workload& workload, const Scenario& scenario) {
   workload.states = model_states(workload, cost);
 }
 
+/// The rotary embedding's inverse frequencies, the only buffer of these models: FP32, one for each pair of a head.
+Bytes buffer_bytes(const TransformerShape& shape) {
+  constexpr std::int64_t fp32 = 4;
+  return shape.learned_positions > 0 ? Bytes{} : Bytes(shape.head_dim / 2 * fp32);
+}
+
 Workload transformer_workload(const ModelSpec& model, const Scenario& scenario, const KernelPricer& pricer) {
   const Recipe recipe = make_recipe(*model.transformer, scenario);
   Workload workload;
@@ -158,6 +164,7 @@ Workload transformer_workload(const ModelSpec& model, const Scenario& scenario, 
   workload.tokens = recipe.tokens;
   workload.parameters = parameter_count(recipe.shape);
   workload.trainable_parameters = trainable_elements(workload);
+  workload.buffers = buffer_bytes(recipe.shape);
   add_optimizer(workload, scenario);
   return workload;
 }

@@ -30,7 +30,7 @@ void simulate_step(benchmark::State& state, const char* name, const Overrides& o
     ops += prepared->built.plan.programs[index(rank.role)].ops.size();
   }
   for (auto _ : state) {
-    auto timeline = simulate(prepared->built.plan, prepared->topology.resources());
+    auto timeline = simulate(prepared->built.plan, prepared->topology->resources());
     benchmark::DoNotOptimize(timeline);
   }
   state.counters["ops"] = static_cast<double>(ops);

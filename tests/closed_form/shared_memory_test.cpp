@@ -139,7 +139,7 @@ TEST_CASE("kernels at once on a card share its SMs equally", "[closed_form]") {
   CHECK(timeline.ops[0][1].end == ms(4000));
 }
 
-TEST_CASE("copies queue for the copy engines in program order", "[closed_form]") {
+TEST_CASE("H5: copies queue for the copy engines in program order", "[closed_form]") {
   // Three copies of 1 GB at 1 GB/s each (own links), two engines: the third starts when an engine is free.
   ResourceTable resources;
   Plan plan;

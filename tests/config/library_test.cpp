@@ -154,3 +154,54 @@ TEST_CASE("every data file of the project reads without a message", "[config]") 
   for (const std::string& name : library.card_names()) require_clean(library.card(name, here));
   for (const std::string& name : library.topology_names()) require_clean(library.topology(name, here));
 }
+
+namespace {
+
+std::string card_file(const std::string& gemm) {
+  return "name = \"c\"\narchitecture = \"Hopper\"\ncompute_capability = \"9.0\"\nsm_count = 132\nboost_clock = \"1 "
+         "GHz\"\n"
+         "l2_cache = \"50 MB\"\ntdp = \"600 W\"\nsource = \"test\"\n[peak]\nbf16 = \"800 TFLOP/s\"\n[memory]\n"
+         "nominal = \"141 GB\"\nvisible = \"140 GB\"\nbandwidth = \"4800 GB/s\"\n" +
+         gemm;
+}
+
+}  // namespace
+
+TEST_CASE("a card may take the constants and residuals of another, with its own efficiency", "[config]") {
+  const DataFolder folder;
+  folder.write("topologies/cards/a.toml",
+               card_file("[gemm.bf16]\nefficiency = 0.8\nlaunch_us = 3.5\nresiduals = \"r.csv\"\n"));
+  folder.write("topologies/cards/r.csv", "n,k,256,512\n1024,2048,-30,15\n");
+  folder.write("topologies/cards/b.toml", card_file("[gemm.bf16]\nlike = \"a\"\nefficiency = 0.6\ninterval = 0.3\n"));
+  folder.write("topologies/cards/c.toml", card_file("[gemm.bf16]\nlike = \"a\"\n"));
+  Library library({{folder.path()}});
+  const GemmCalibration b = library.card("b", asked_at)->gemm.at(Precision::bf16);
+  CHECK(b.constants.efficiency == 0.6);
+  CHECK(b.constants.launch_us == 3.5);
+  CHECK(b.interval == 0.3);
+  REQUIRE(b.residuals != nullptr);
+  CHECK(b.residuals->cells.at(0).log_ratio == std::vector<double>{-0.030, 0.015});
+  CHECK(library.card("c", asked_at)->gemm.at(Precision::bf16).constants.efficiency == 0.8);
+}
+
+TEST_CASE("a calibration that leads nowhere is refused where it is asked for", "[config]") {
+  const DataFolder folder;
+  const auto messages = [&folder](const std::string& gemm) {
+    folder.write("topologies/cards/x.toml", card_file(gemm));
+    Library library({{folder.path()}});
+    std::string text = render(library.card("x", asked_at).diagnostics());
+    for (std::size_t at; (at = text.find(folder.path() + '/')) != std::string::npos;)
+      text.erase(at, folder.path().size() + 1);
+    return text;
+  };
+  CHECK(messages("[gemm.bf16]\nlike = \"y\"\n") ==
+        "topologies/cards/x.toml:16:8: error: there is no card \"y\"\n   16 | like = \"y\"\n      |        ^\n"
+        "hint: did you mean \"x\"?\n");
+  CHECK(messages("[gemm.bf16]\nlike = \"x\"\n") ==
+        "topologies/cards/x.toml:16:8: error: x has no bf16 calibration of its own\n   16 | like = \"x\"\n      |      "
+        "  ^\n"
+        "hint: name a card whose file has the constants\n");
+  folder.write("topologies/cards/bad.csv", "n,k,512,256\n1024,2048,0,0\n");
+  CHECK(messages("[gemm.bf16]\nresiduals = \"bad.csv\"\n") ==
+        "topologies/cards/bad.csv:1:1: error: the columns after n and k are values of M, ascending\n");
+}

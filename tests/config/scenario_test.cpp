@@ -41,7 +41,11 @@ class RandomScenario {
     s.topology = "box";
     s.model = pick<std::string>({"m", "models/m.toml"});
     draw_finetune(s.finetune);
-    s.batch = {integer(1, 1 << 20), integer(1, 64), integer(1, 64)};
+    s.batch = {integer(1, 1 << 20), integer(1, 64), integer(1, 64), {}};
+    for (std::int64_t i = integer(0, 3), room = s.batch.sequence_length; i > 0 && room > 0; --i) {
+      s.batch.packing.push_back(integer(1, room));
+      room -= s.batch.packing.back();
+    }
     draw_parallel(s.parallel);
     const std::int64_t most = s.parallel.strategy == Strategy::none ? 1 : 8;
     for (std::int64_t i = integer(0, most); i > 0; --i) s.cards.push_back(i * 3);
@@ -81,20 +85,34 @@ class RandomScenario {
         pick<Checkpointing>({Checkpointing::none, Checkpointing::selective, Checkpointing::full});
     f.attention = pick<AttentionKernel>({AttentionKernel::flash, AttentionKernel::sdpa_mask, AttentionKernel::eager});
     f.double_quantisation = flag();
+    f.lora.autocast = flag();
+    f.checkpoint_every = integer(1, 4096);
+    f.checkpoint_reentrant = flag();
+    f.cross_entropy = pick<CrossEntropy>({CrossEntropy::eager, CrossEntropy::compiled, CrossEntropy::fused_linear});
+    f.elementwise = pick<ElementwiseForm>({ElementwiseForm::eager, ElementwiseForm::compiled, ElementwiseForm::fused});
+    f.gradient_clipping = flag();
+    f.loss_read_back = pick<LossReadBack>({LossReadBack::none, LossReadBack::step, LossReadBack::micro_step});
   }
 
   void draw_parallel(ParallelSettings& p) {
     p.strategy = pick<Strategy>({Strategy::none, Strategy::ddp, Strategy::fsdp1, Strategy::fsdp2, Strategy::zero1,
                                  Strategy::zero2, Strategy::zero3});
     const bool fsdp = p.strategy == Strategy::fsdp1 || p.strategy == Strategy::fsdp2;
-    if (fsdp) p.sharding = pick<Sharding>({Sharding::full, Sharding::grad_op, Sharding::hybrid});
+    if (fsdp) p.sharding = pick<Sharding>({Sharding::full, Sharding::grad_op, Sharding::hybrid, Sharding::hybrid_grad_op});
+    if (p.strategy == Strategy::fsdp1 && flag()) p.sharding = Sharding::no_shard;
+    p.ddp = {flag(), flag(), flag(), pick<CommHook>({CommHook::none, CommHook::bf16, CommHook::fp16})};
+    // any other wrapping asks for adapters in the base's format
+    p.fsdp1 = {pick<BackwardPrefetch>({BackwardPrefetch::pre, BackwardPrefetch::post, BackwardPrefetch::none}), flag(),
+               flag(), flag(), WrapPolicy::peft};
+    p.fsdp2 = {integer(0, 8), flag(), flag()};
     p.shard_group = integer(0, 8);
     if (flag()) p.prefetch = integer(0, 4);
     p.bucket_size = Bytes(integer(1, 1'000'000'000));
     p.first_bucket_small = flag();
     p.gradient_as_bucket_view = flag();
     // grad-op and resharding after forward contradict each other under FSDP2
-    p.reshard_after_forward = !(p.strategy == Strategy::fsdp2 && p.sharding == Sharding::grad_op) && flag();
+    const bool keeps = p.sharding == Sharding::grad_op || p.sharding == Sharding::hybrid_grad_op;
+    p.reshard_after_forward = !(p.strategy == Strategy::fsdp2 && keeps) && flag();
     p.sync_each_micro_step = flag();
   }
 
@@ -119,6 +137,13 @@ class RandomScenario {
     a.hbm_traffic_factor = real(0, 16);
     a.kernel_launch = time();
     a.collective_launch = time();
+    a.eager_op = time();
+    a.fsdp1_hook = time();
+    a.fsdp2_hook = time();
+    a.ddp_hook = time();
+    a.jitter = real(0, 10);
+    a.seed = integer(0, 1000);
+    for (std::int64_t i = integer(0, 2); i > 0; --i) a.stragglers[integer(0, 7)] = real(1, 1000);
     a.nccl_limits = flag();
     a.kernel_by_kernel = flag();
   }

@@ -1,6 +1,7 @@
 // Bad files and the full text of what we say about them: see README.md in this folder.
 #include "catch.hpp"
 #include "config/reader.hpp"
+#include "config/sweep_document.hpp"
 #include "support/source_dir.hpp"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ std::string messages(const fs::path& path) {
   const SourceText source{path.filename().string(), text_of(path)};
   const std::string kind = path.parent_path().filename().string();
   if (kind == "scenario") return render(read_scenario(source, overrides_beside(path)).diagnostics());
+  if (kind == "sweep") return render(parse_sweep(source, overrides_beside(path)).diagnostics());
   if (kind == "card") return render(read_card(source).diagnostics());
   if (kind == "cluster") return render(read_cluster(source).diagnostics());
   if (kind == "model") return render(read_model(source).diagnostics());

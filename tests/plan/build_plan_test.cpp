@@ -90,7 +90,9 @@ TEST_CASE("bytes a card receives in a step of the sharded 70B LoRA", "[plan]") {
     const std::int64_t sizing = 2 * 2 * (80 * layer + root) / n * (n - 1);
     const std::int64_t saved = 2 * root / n * (n - 1);
     const std::int64_t adapters = (2 + 1) * 4 * 80 * adapter / n * (n - 1);
-    REQUIRE(built->facts.received_per_rank == Bytes(sizing - saved + adapters));
+    // Clipping reduces one FP32 number over a ring (H6).
+    const std::int64_t norm = 2 * 4 * (n - 1) / n;
+    REQUIRE(built->facts.received_per_rank == Bytes(sizing - saved + adapters + norm));
     REQUIRE(built->facts.shard_ranks == n);
   }
 }

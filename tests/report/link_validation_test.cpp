@@ -44,5 +44,20 @@ TEST_CASE("the median counts what is modelled", "[report]") {
   const std::vector<LinkOutcome> outcomes = {
       {row, Bandwidth(102e9)}, {row, Bandwidth(96e9)}, {row, Bandwidth(110e9)}, {reads, Bandwidth(900e9)}};
   CHECK(median_link_error(outcomes) == Approx(0.04));
-  CHECK(link_validation_table(outcomes).find("3 rows, median error 4.0 %; 1 rows not modelled\n") != std::string::npos);
+  const std::string table = link_validation_table(outcomes, {{"box", "latency", 20, "no link"}});
+  CHECK(table.find("\n24 published rows: 3 compared, median error 4.0 %; 1 not modelled; 20 excluded by rule\n") !=
+        std::string::npos);
+  CHECK(table.find("\n20 excluded, latency: no link\n  box\n") != std::string::npos);
+}
+
+TEST_CASE("exclusions are read with their number of rows and the rule", "[report]") {
+  const std::string first = "machine,measurement,rows,rule,source\n";
+  const Result<std::vector<LinkExclusion>> rows =
+      read_link_exclusions({"excluded.csv", first + "box,latency,12,\"a, b\",log\n"});
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 1);
+  CHECK(rows->front().rows == 12);
+  CHECK(rows->front().rule == "a, b");
+  CHECK(read_link_exclusions({"e.csv", first + "box,latency,none,r,s\n"}).diagnostics().front().message ==
+        "the number of rows cannot be read");
 }

@@ -31,7 +31,7 @@ TEST_CASE("takt.result/1 has the keys of the schema, in order", "[report]") {
   const Json& result = std::get<Json::Array>(json.find("results")->value).at(0);
   REQUIRE(keys(result) == std::vector<std::string>{"scenario", "ranks", "step_time_s", "tokens_per_step",
                                                    "tokens_per_s", "tokens_per_s_per_card", "mfu", "hfu", "breakdown",
-                                                   "communication", "links", "memory", "host", "power", "blame",
+                                                   "communication", "links", "memory", "host", "power", "cost", "blame",
                                                    "diagnostics", "provenance"});
   REQUIRE(keys(*result.find("scenario")) == std::vector<std::string>{"name", "file", "hash"});
   REQUIRE(*result.find("scenario")->find("hash") == Json("0000000000abcdef"));

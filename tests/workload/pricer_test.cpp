@@ -57,10 +57,10 @@ TEST_CASE("operand formats set a GEMM's traffic and rate") {
 
 TEST_CASE("C3, C4: causal flash attention counts half of the square, backward 2.5 times that") {
   // 2 B S^2 n_q d = 2 * 2 * 4096^2 * 32 * 128 = 274,877,906,944
-  const Kernel forward = measured.attention(2, 4096, llama_3_1_8b(), AttentionKernel::flash, AttentionPass::forward,
-                                            Precision::bf16);
-  const Kernel backward = measured.attention(2, 4096, llama_3_1_8b(), AttentionKernel::flash,
-                                             AttentionPass::backward, Precision::bf16);
+  const Kernel forward =
+      measured.attention({2, {4096}}, llama_3_1_8b(), AttentionKernel::flash, AttentionPass::forward, Precision::bf16);
+  const Kernel backward =
+      measured.attention({2, {4096}}, llama_3_1_8b(), AttentionKernel::flash, AttentionPass::backward, Precision::bf16);
   CHECK(forward.flops.count() == 274877906944.0);
   CHECK(backward.flops.count() == 2.5 * 274877906944.0);
   CHECK(seconds(forward) == Approx(274877906944.0 / 0.5e15).epsilon(1e-9));
@@ -70,8 +70,8 @@ TEST_CASE("C3, C4: causal flash attention counts half of the square, backward 2.
   // Sharing keys and values between query heads changes traffic, not operations.
   TransformerShape all_heads = llama_3_1_8b();
   all_heads.kv_heads = 32;
-  const Kernel wide = measured.attention(2, 4096, all_heads, AttentionKernel::flash, AttentionPass::forward,
-                                         Precision::bf16);
+  const Kernel wide =
+      measured.attention({2, {4096}}, all_heads, AttentionKernel::flash, AttentionPass::forward, Precision::bf16);
   CHECK(wide.flops == forward.flops);
   CHECK(wide.memory > forward.memory);
 }
@@ -79,9 +79,9 @@ TEST_CASE("C3, C4: causal flash attention counts half of the square, backward 2.
 TEST_CASE("attention under a dense mask computes the whole square, at its own efficiency") {
   // Hopper: .136 of the peak on 4 B S^2 n_q d; backward 2.5 times as much at .8 of that rate
   const double full = 4.0 * 4096.0 * 4096.0 * 4096.0;
-  const Kernel forward = measured.attention(1, 4096, llama_3_1_8b(), AttentionKernel::sdpa_mask,
+  const Kernel forward = measured.attention({1, {4096}}, llama_3_1_8b(), AttentionKernel::sdpa_mask,
                                             AttentionPass::forward, Precision::bf16);
-  const Kernel backward = measured.attention(1, 4096, llama_3_1_8b(), AttentionKernel::sdpa_mask,
+  const Kernel backward = measured.attention({1, {4096}}, llama_3_1_8b(), AttentionKernel::sdpa_mask,
                                              AttentionPass::backward, Precision::bf16);
   CHECK(forward.flops.count() == full);
   CHECK(seconds(forward) == Approx(full / 136e12).epsilon(1e-9));
@@ -90,10 +90,10 @@ TEST_CASE("attention under a dense mask computes the whole square, at its own ef
 
 TEST_CASE("eager attention is bound by writing the scores: 28 and 44 bytes each") {
   const double scores = 32.0 * 4096.0 * 4096.0;
-  const Kernel forward = measured.attention(1, 4096, llama_3_1_8b(), AttentionKernel::eager, AttentionPass::forward,
-                                            Precision::bf16);
-  const Kernel backward = measured.attention(1, 4096, llama_3_1_8b(), AttentionKernel::eager,
-                                             AttentionPass::backward, Precision::bf16);
+  const Kernel forward =
+      measured.attention({1, {4096}}, llama_3_1_8b(), AttentionKernel::eager, AttentionPass::forward, Precision::bf16);
+  const Kernel backward =
+      measured.attention({1, {4096}}, llama_3_1_8b(), AttentionKernel::eager, AttentionPass::backward, Precision::bf16);
   CHECK(seconds(forward) == Approx(28.0 * scores / 3e12).epsilon(1e-9));
   CHECK(seconds(backward) == Approx(44.0 * scores / 3e12).epsilon(1e-9));
 }

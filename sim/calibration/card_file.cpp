@@ -1,0 +1,100 @@
+#include "calibration/card_file.hpp"
+
+#include "calibration/quantile.hpp"
+#include "workload/precision.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace takt {
+namespace {
+
+constexpr std::uint64_t parts = 4;
+
+std::string number(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
+/// The text without the section that starts at `title`, up to the next section or the end.
+std::string without_section(const std::string& text, const std::string& title) {
+  const std::size_t begin = text.find(title);
+  if (begin == std::string::npos || (begin > 0 && text[begin - 1] != '\n')) return text;
+  const std::size_t next = text.find("\n[", begin);
+  return text.substr(0, begin) + (next == std::string::npos ? "" : text.substr(next + 1));
+}
+
+std::string scaled_section_of(const FittedGemm& fit) {
+  return fmt::format("\n[gemm.{}]\nlike = \"{}\"\nefficiency = {}\ninterval = {}\nsource = \"{}\"\n",
+                     name_of(fit.precision), fit.calibration.like, number(fit.calibration.constants.efficiency),
+                     number(fit.calibration.interval), fit.calibration.source);
+}
+
+std::string section_of(const CardSpec& card, const FittedGemm& fit) {
+  if (!fit.calibration.like.empty()) return scaled_section_of(fit);
+  const GemmConstants& c = fit.calibration.constants;
+  std::string text =
+      fmt::format("\n[gemm.{}]{:17}# {} products; shapes held out: median {:.1f} %, 90th percentile {:.1f} %\n",
+                  name_of(fit.precision), "", fit.points, fit.median * 100.0, fit.p90 * 100.0);
+  text += fmt::format("efficiency = {}\npartial_wave = {}\nsmall_tile = {}\ndepth_start = {}\nlaunch_us = {}\n",
+                      number(c.efficiency), number(c.partial_wave), number(c.small_tile), number(c.depth_start),
+                      number(c.launch_us));
+  text += fmt::format("memory = {}\npower_drop = {}\ncache_drop = {}\n", number(c.memory), number(c.power_drop),
+                      number(c.cache_drop));
+  if (c.quantise_ps > 0.0) text += fmt::format("quantise_ps = {}\n", number(c.quantise_ps));
+  text += fmt::format("interval = {}\nresiduals = \"{}\"\nsource = \"{}\"\n", number(fit.calibration.interval),
+                      residual_file_of(card, fit.precision), fit.calibration.source);
+  return text;
+}
+
+}  // namespace
+
+FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, const std::string& source) {
+  constexpr double hundredths = 100.0;
+  FittedGemm fit;
+  fit.precision = points.front().shape.precision;
+  fit.points = points.size();
+  fit.calibration = fit_gemm(card, points);
+  const std::vector<double> errors = held_out_errors(card, points, parts);
+  fit.median = quantile(errors, 0.5);
+  fit.p90 = quantile(errors, 0.9);
+  fit.calibration.interval = std::ceil(fit.p90 * hundredths) / hundredths;
+  fit.calibration.source = source;
+  return fit;
+}
+
+FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<const GemmPoint> points,
+                       const std::string& source) {
+  constexpr double interval = 0.25;  // GemmScore::one_number_median and its 90th percentile, 14 to 23 % in BF16
+  const Precision precision = points.front().shape.precision;
+  const GemmCalibration* own = gemm_calibration(other, precision);
+  expects(own != nullptr && own->like.empty(), "a card with constants of its own");
+  FittedGemm fit;
+  fit.precision = precision;
+  fit.points = points.size();
+  fit.calibration = *own;
+  fit.calibration.constants = with_fitted_efficiency(card, own->constants, points);
+  fit.calibration.like = other.id;
+  fit.calibration.interval = interval;
+  fit.calibration.source = source;
+  std::vector<double> errors;
+  for (const GemmPoint& point : points)
+    errors.push_back(std::abs(estimate_gemm(card, fit.calibration, point.shape).seconds / point.seconds - 1.0));
+  fit.median = quantile(errors, 0.5);
+  fit.p90 = quantile(errors, 0.9);
+  return fit;
+}
+
+std::string residual_file_of(const CardSpec& card, Precision precision) {
+  return fmt::format("gemm/{}-{}.csv", card.id, name_of(precision));
+}
+
+std::string with_gemm_sections(std::string card_text, const CardSpec& card, const std::vector<FittedGemm>& fits) {
+  for (const FittedGemm& fit : fits)
+    card_text = without_section(card_text, fmt::format("[gemm.{}]", name_of(fit.precision)));
+  while (card_text.ends_with("\n\n")) card_text.pop_back();
+  for (const FittedGemm& fit : fits) card_text += section_of(card, fit);
+  return card_text;
+}
+
+}  // namespace takt

@@ -1,0 +1,33 @@
+// A card's file with what was fitted to measurements of it.
+#pragma once
+
+#include "calibration/gemm_fit.hpp"
+
+#include <string>
+#include <vector>
+
+namespace takt {
+
+/// A calibration with what is said about it in the file.
+struct FittedGemm {
+  Precision precision = Precision::bf16;
+  GemmCalibration calibration;
+  std::size_t points = 0;
+  double median = 0.0, p90 = 0.0;  ///< relative errors of weight shapes held out
+};
+
+/// Fits one precision of a card and its held-out errors, in `parts` parts; the interval is the 90th percentile.
+FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, const std::string& source);
+
+/// For a card with few products: the constants of `other`, which must have its own, and the efficiency that puts the
+/// median error at zero. The interval is the widest that a card left out of the fit needed.
+FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<const GemmPoint> points,
+                       const std::string& source);
+
+/// Name of the residual file beside the card's: "gemm/h200-sxm-bf16.csv".
+std::string residual_file_of(const CardSpec& card, Precision precision);
+
+/// `card_text` (a card's TOML) without its [gemm.*] sections of those precisions, and with new ones at its end.
+std::string with_gemm_sections(std::string card_text, const CardSpec& card, const std::vector<FittedGemm>& fits);
+
+}  // namespace takt

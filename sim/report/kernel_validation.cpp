@@ -1,0 +1,52 @@
+#include "report/kernel_validation.hpp"
+
+#include "report/format.hpp"
+#include "report/table.hpp"
+#include "workload/precision.hpp"
+
+#include <fmt/format.h>
+
+namespace takt {
+namespace {
+
+std::string share_or_dash(double share) {
+  return share > 0.0 ? format_share(share) : "-";
+}
+
+}  // namespace
+
+std::string kernel_validation_table(const std::vector<GemmScore>& scores) {
+  Table table({{"card"},
+               {"precision"},
+               {"products", Align::right},
+               {"median", Align::right},
+               {"90th pct", Align::right},
+               {"worst", Align::right},
+               {"in interval", Align::right},
+               {"one number", Align::right},
+               {"unknown card", Align::right},
+               {"bounds"}});
+  std::size_t products = 0;
+  for (const GemmScore& score : scores) {
+    products += score.points;
+    table.row({score.card, std::string(name_of(score.precision)), format_count(static_cast<std::int64_t>(score.points)),
+               format_share(score.median), format_share(score.p90), format_share(score.worst),
+               share_or_dash(score.within_interval), share_or_dash(score.one_number_median),
+               share_or_dash(score.unknown_within), is_within_bounds(score) ? "held" : "LEFT"});
+  }
+  const GemmBounds wide = bounds_of(Precision::bf16), narrow = bounds_of(Precision::fp8);
+  return fmt::format("Matrix products, {} measured\n\n", format_count(static_cast<std::int64_t>(products))) +
+         table.text() +
+         fmt::format(
+             "\nmedian, 90th pct, worst: relative errors of weight shapes (n, k) held out by hash, a quarter at a "
+             "time, "
+             "everything\n  fitted to the rest; in interval: share of them within the interval of the card's file\n"
+             "one number: median error with the card left out of the fit but its median efficiency given\n"
+             "unknown card: share within {} % ({} % in FP8 and NVFP4) with nothing of the card given\n"
+             "bounds: median {} %, 90th pct {} % ({} %, {} % in FP8 and NVFP4), one number {} %, unknown card {} %\n",
+             unknown_interval(Precision::bf16) * 100, unknown_interval(Precision::fp8) * 100, wide.median * 100,
+             wide.p90 * 100, narrow.median * 100, narrow.p90 * 100, wide.one_number_median * 100,
+             wide.unknown_within * 100);
+}
+
+}  // namespace takt

@@ -1,0 +1,55 @@
+// Traffic, bytes a token and layer in 16 bits (compute study, section 2; q = query and key heads, I = MLP):
+//
+//     eager      forward 84h + 20q + 10I    backward 174h + 24q + 18I
+//     fused              20h +  4q +  6I             46h +  4q + 10I
+//     compiled           16h +  4q +  6I             36h +  4q + 10I
+//     LayerNorm, GELU    20h       +  4I             28h       +  6I      (one kernel each, whatever the form)
+//
+// A layer has two norms and two residual additions. An addition reads two values and writes one, 6h (semantics C9);
+// compiled, it is part of the norm's kernel, which saves reading the sum again, 4h forward. Norms share the rest.
+//
+// Launches, counted in the sources of Hugging Face's Llama: its RMSNorm casts, squares, averages, adds epsilon, takes
+// the root, multiplies twice and casts back, 8 kernels; autograd runs 14 for it. Rotation multiplies, negates, joins,
+// multiplies and adds queries and keys, 10; backward 18. SiLU and product 2 and 3. Fused kernels (Liger) are one each,
+// the norm's backward two (input, then weight).
+#include "workload/elementwise.hpp"
+
+namespace takt {
+namespace {
+
+constexpr ElementwiseParts rms_eager{
+    {{36.0, 8}, {81.0, 14}}, {{20.0, 10}, {24.0, 18}}, {{10.0, 2}, {18.0, 3}}, {{6.0, 1}, {6.0, 1}}};
+constexpr ElementwiseParts rms_fused{
+    {{4.0, 1}, {17.0, 2}}, {{4.0, 1}, {4.0, 1}}, {{6.0, 1}, {10.0, 1}}, {{6.0, 1}, {6.0, 1}}};
+constexpr ElementwiseParts rms_compiled{
+    {{4.0, 1}, {12.0, 2}}, {{4.0, 1}, {4.0, 1}}, {{6.0, 1}, {10.0, 1}}, {{4.0, 0}, {6.0, 0}}};
+
+const ElementwiseParts& rms_parts(ElementwiseForm form) {
+  switch (form) {
+    case ElementwiseForm::eager:
+      return rms_eager;
+    case ElementwiseForm::compiled:
+      return rms_compiled;
+    case ElementwiseForm::fused:
+      return rms_fused;
+  }
+  return rms_eager;
+}
+
+constexpr ElementwisePart layer_norm{{4.0, 1}, {8.0, 2}};
+constexpr ElementwisePart plain_activation{{4.0, 1}, {6.0, 1}};
+
+}  // namespace
+
+ElementwiseParts elementwise_parts(const TransformerShape& shape, ElementwiseForm form) {
+  ElementwiseParts parts = rms_parts(form);
+  if (shape.layer_norm) parts.norm = layer_norm;
+  if (!shape.gated_mlp) parts.activation = plain_activation;
+  return parts;
+}
+
+std::uint16_t dispatches_of(ElementwiseForm form, std::uint16_t launches) {
+  return form == ElementwiseForm::compiled ? std::uint16_t{0} : launches;
+}
+
+}  // namespace takt
