@@ -3,10 +3,10 @@
 namespace takt {
 
 std::span<const Command> commands() {
-  static const std::vector<Command> all = {
-      run_command(),        compare_command(),     check_command(),       topo_show_command(),
-      topo_check_command(), topo_import_command(), topo_export_command(), topo_measure_compare_command(),
-      validate_command(),   explain_command(),     completion_command()};
+  static const std::vector<Command> all = {run_command(),         compare_command(),     check_command(),
+                                           fit_command(),         topo_show_command(),   topo_check_command(),
+                                           topo_import_command(), topo_export_command(), topo_measure_compare_command(),
+                                           validate_command(),    explain_command(),     completion_command()};
   return all;
 }
 

@@ -10,6 +10,7 @@ namespace takt {
 Command run_command();
 Command compare_command();
 Command check_command();
+Command fit_command();
 Command topo_show_command();
 Command topo_check_command();
 Command topo_import_command();

@@ -11,18 +11,19 @@
 namespace takt {
 namespace {
 
-/// The specs of the cards that `server` names.
-Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, ComputeBasis compute, Library& library) {
+/// The specs of the cards that `server` names, in their state.
+Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, const MachineState& state, Library& library) {
   std::map<std::string, CardSpec> cards;
   Diagnostics said;
   std::set<std::string> asked;
   for (const DeviceSpec& device : server.devices) {
     if (device.kind != DeviceKind::card || !asked.insert(device.card).second) continue;
-    const Result<CardSpec> card = library.card(device.card, device.place);
+    const Result<CardSpec> file = library.card(device.card, device.place);
+    const Result<CardSpec> card = file ? card_in_state(*file, state.cards) : file;
     said.insert(said.end(), card.diagnostics().begin(), card.diagnostics().end());
     if (!card) continue;
     CardSpec& spec = cards.emplace(device.card, *card).first->second;
-    if (compute != ComputeBasis::measured) spec.efficiency.memory = 1.0;
+    if (state.compute != ComputeBasis::measured) spec.efficiency.memory = 1.0;
   }
   if (has_error(said)) return said;
   return {std::move(cards), std::move(said)};
@@ -31,7 +32,7 @@ Result<std::map<std::string, CardSpec>> cards_of(const ServerSpec& server, Compu
 /// A whole topology, from the server in its state.
 Result<Topology> built(const ServerSpec& as_filed, const ClusterSpec* cluster, const MachineState& state,
                        Library& library) {
-  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, state.compute, library);
+  const Result<std::map<std::string, CardSpec>> cards = cards_of(as_filed, state, library);
   if (!cards) return cards.diagnostics();
   const auto link_types = library.link_types();
   if (!link_types) return link_types.diagnostics();

@@ -1,6 +1,7 @@
 // A server or cluster by name: its file, the cards it holds, and the graph of all of it.
 #pragma once
 
+#include "config/card_state.hpp"
 #include "config/library.hpp"
 #include "config/platform_settings.hpp"
 #include "topology/topology.hpp"
@@ -12,6 +13,7 @@ struct MachineState {
   LinkBasis basis = LinkBasis::measured;
   PlatformState platform = {};
   ComputeBasis compute = ComputeBasis::measured;  ///< other than measured: cards reach all of their memory bandwidth
+  CardState cards = {};
 };
 
 /// Errors of any of the files, of the platform's settings, or of the graph. `asked_at` is where the user named the

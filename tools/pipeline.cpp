@@ -34,8 +34,11 @@ Result<PreparedRun> prepare(const SourceText& source, const Overrides& overrides
   const auto place = [&](const char* key) { return place_of(scenario->places, key, scenario->file); };
 
   Result<ModelSpec> model = library.model(scenario->model, place("model.name"));
-  const MachineState machine{scenario->assumptions.links, {scenario->platform, scenario->places},
-                             scenario->assumptions.compute};
+  const MachineState machine{
+      scenario->assumptions.links,
+      {scenario->platform, scenario->places},
+      scenario->assumptions.compute,
+      {scenario->mig, place("hardware.mig"), scenario->power_limit, place("hardware.power_limit")}};
   Result<Topology> topology = named_topology(scenario->topology, place("hardware.topology"), machine, library);
   const bool has_model = keep(model, said);
   if (!keep(topology, said) || !has_model) return said;

@@ -59,6 +59,34 @@ Key<CardSpec> peak_key(const std::string& word, Precision precision) {
           {}};
 }
 
+const KeyTable<MigProfile>& mig_keys() {
+  constexpr KeyMaker<MigProfile> key;
+  const Amount<Bytes> size{Bytes(1), Bytes(1'000'000'000'000'000)};
+  static const KeyTable<MigProfile> table({
+      key.required("profile", at(&MigProfile::name), Text{}, "as NVIDIA writes it, e.g. 1g.18gb"),
+      key.required("instances", at(&MigProfile::instances), Integer{1, 7}, "most of them on one card"),
+      key.required("compute_slices", at(&MigProfile::compute_slices), Integer{1, 7}, "of the card's mig_slices"),
+      key.required("memory_share", at(&MigProfile::memory_share), Real{0.01, 1.0},
+                   "of the card's memory, its bandwidth and its second-level cache"),
+      key.required("memory", at(&MigProfile::memory), size, "as the profile's name says"),
+      key.optional("usable", at(&MigProfile::usable), Optional<Amount<Bytes>>{size, ""},
+                   "what NVIDIA states as usable; left out: the share of memory.visible"),
+  });
+  return table;
+}
+
+const KeyTable<PowerPoint>& power_keys() {
+  constexpr KeyMaker<PowerPoint> key;
+  const Real share{0.01, 1.0};
+  static const KeyTable<PowerPoint> table({
+      key.required("limit", at(&PowerPoint::limit), Amount<Power>{Power(1), Power(10'000)}, "the power limit"),
+      key.required("compute", at(&PowerPoint::compute), share, "speed of kernels bound by compute, of that at tdp"),
+      key.optional("memory", at(&PowerPoint::memory), Optional<Real>{share, ""},
+                   "speed of kernels bound by memory; left out: not measured at this limit"),
+  });
+  return table;
+}
+
 const KeyTable<CardSpec>& card_keys() {
   constexpr KeyMaker<CardSpec> key;
   const Amount<Bytes> size{Bytes(1), Bytes(1'000'000'000'000'000)};
@@ -76,6 +104,8 @@ const KeyTable<CardSpec>& card_keys() {
       key.required("tdp", at(&CardSpec::tdp), Amount<Power>{Power(1), Power(10'000)}, "power limit as delivered"),
       key.optional("copy_engines", at(&CardSpec::copy_engines), Integer{1, 16}, "copies that can run at once"),
       key.optional("mig_slices", at(&CardSpec::mig_slices), Integer{0, 7}, "most MIG instances; 0 = none"),
+      key.list("mig", at(&CardSpec::mig_profiles), mig_keys(), "the MIG instances that the card can be cut into"),
+      key.list("power", at(&CardSpec::power_points), power_keys(), "measured speed under lower power limits, ascending"),
       key.required("source", at(&CardSpec::source), Text{}, "where the figures come from"),
       key.optional("confidence", at(&CardSpec::confidence), Text{}, "how sure they are: high, medium, low"),
       peak_key("bf16", Precision::bf16),
@@ -84,6 +114,7 @@ const KeyTable<CardSpec>& card_keys() {
       peak_key("fp32", Precision::fp32),
       peak_key("fp8", Precision::fp8),
       peak_key("nvfp4", Precision::nvfp4),
+      peak_key("mxfp8", Precision::mxfp8),
       key.required("memory.nominal", at(&CardSpec::memory_nominal), size, "what the data sheet says"),
       key.required("memory.visible", at(&CardSpec::memory_visible), size, "what the driver shows"),
       key.required("memory.bandwidth", at(&CardSpec::memory_bandwidth), bandwidth, "peak of the card's memory"),
@@ -112,6 +143,27 @@ const KeyTable<CardSpec>& card_keys() {
   return table;
 }
 
+void check_slices(const CardSpec& card, Reading& reading) {
+  for (const MigProfile& profile : card.mig_profiles) {
+    if (profile.compute_slices > card.mig_slices && reading.is_sound("mig_slices")) {
+      reading.error(profile.place,
+                    fmt::format("{} takes {} compute slices, but mig_slices is {}", profile.name,
+                                profile.compute_slices, card.mig_slices),
+                    "mig_slices is the number of smallest instances");
+    }
+  }
+}
+
+void check_power_points(const CardSpec& card, Reading& reading) {
+  Power before{};
+  for (const PowerPoint& point : card.power_points) {
+    if (point.limit <= before || (point.limit >= card.tdp && reading.is_sound("tdp"))) {
+      reading.error(point.place, "power limits must ascend and stay below tdp", "at tdp all shares are 1");
+    }
+    before = point.limit;
+  }
+}
+
 void check_card(const CardSpec& card, const Document& document, Reading& reading) {
   const auto place = [&](const std::string& key) { return place_of(reading.places, key, document.file); };
   if (card.dense_peak.empty() && !has_error(reading.diagnostics)) {
@@ -130,6 +182,8 @@ void check_card(const CardSpec& card, const Document& document, Reading& reading
     reading.error(place("nvlink.links"), "NVLinks, but nvlink.max_cards does not say how many cards they may join",
                   "2 or 4 for bridges, 8 for an NVSwitch board");
   }
+  check_slices(card, reading);
+  check_power_points(card, reading);
 }
 
 }  // namespace

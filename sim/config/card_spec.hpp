@@ -23,6 +23,25 @@ struct KernelEfficiency {
   std::string source;
 };
 
+/// A MIG instance that a card can be cut into.
+struct MigProfile {
+  std::string name;                            ///< as NVIDIA writes it, e.g. "1g.18gb"
+  std::int64_t instances = 1;                  ///< most of them on one card
+  std::int64_t compute_slices = 1;             ///< of the card's mig_slices
+  double memory_share = 1.0;                   ///< of the card's memory, its bandwidth and its L2 cache
+  Bytes memory{};                              ///< as the name says
+  std::optional<Bytes> usable;                 ///< where NVIDIA states it; else the share of what the driver shows
+  SourcePlace place;
+};
+
+/// What a card still does under a power limit, measured: parts of what it does at its TDP.
+struct PowerPoint {
+  Power limit{};
+  double compute = 1.0;                        ///< kernels bound by compute
+  std::optional<double> memory;                ///< kernels bound by memory; where it was measured
+  SourcePlace place;
+};
+
 struct CardSpec {
   std::string id;                              ///< the file's stem, e.g. "h200-nvl"
   std::string name;                            ///< e.g. "NVIDIA H200 NVL"
@@ -44,6 +63,8 @@ struct CardSpec {
   bool pcie_peer_to_peer = true;
   std::int64_t copy_engines = 2;
   std::int64_t mig_slices = 0;
+  std::vector<MigProfile> mig_profiles;
+  std::vector<PowerPoint> power_points;        ///< ascending, below the TDP
   KernelEfficiency efficiency;
   std::string source;                          ///< of the figures above
   std::string confidence;

@@ -19,7 +19,7 @@ namespace takt {
 enum class Method { full, lora, qlora };
 enum class Optimizer { adamw, adamw_8bit, paged_adamw_8bit, sgd };
 enum class OptimizerForm { fused, foreach_ };                            ///< semantics O1 / O2
-enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4 };
+enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4, mxfp8 };
 enum class Checkpointing { none, selective, full };
 enum class AttentionKernel { flash, sdpa_mask, eager };     ///< compute_study section 2
 enum class CrossEntropy { eager, compiled, fused_linear };  ///< ditto; how the loss is computed
@@ -136,6 +136,8 @@ struct Scenario {
   std::string topology;        ///< hardware.topology
   std::vector<std::int64_t> cards;  ///< hardware.cards: card numbers in rank order; empty = all
   PlatformSettings platform;
+  std::string mig;             ///< hardware.mig: the run has one MIG slice of a card; empty = whole cards
+  std::optional<Power> power_limit;  ///< hardware.power_limit of each card; unset: its TDP
   std::string model;           ///< model.name
   FinetuneSettings finetune;
   BatchSettings batch;

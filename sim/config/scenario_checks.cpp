@@ -118,7 +118,8 @@ void check_sharding(const Scenario& scenario, Reading& reading) {
 void check_precision(const Scenario& scenario, Reading& reading) {
   const FinetuneSettings& finetune = scenario.finetune;
   if (!reading.is_set("finetune.precision") || !reading.is_sound("finetune.method")) return;
-  const bool narrow = finetune.precision == Precision::fp8 || finetune.precision == Precision::nvfp4;
+  const bool narrow = finetune.precision == Precision::fp8 || finetune.precision == Precision::nvfp4 ||
+                      finetune.precision == Precision::mxfp8;
   if (finetune.method == Method::qlora && narrow) {
     reading.error(reading.places.at("finetune.precision"),
                   fmt::format("qlora expands its 4-bit weights before each product and cannot compute in {}",
@@ -147,6 +148,22 @@ void check_packing(const Scenario& scenario, Reading& reading) {
       "make the sequence longer, or name fewer or shorter documents");
 }
 
+/// NCCL does not support MIG: an instance can never be a rank of a run on several cards (NVIDIA MIG user guide).
+void check_slice(const Scenario& scenario, Reading& reading) {
+  if (scenario.mig.empty() || !reading.is_sound("parallel.strategy")) return;
+  if (scenario.parallel.strategy != Strategy::none) {
+    reading.error(reading.places.at("hardware.mig"),
+                  fmt::format("a MIG slice cannot be a rank under {}: NCCL does not support MIG",
+                              word(scenario.parallel.strategy)),
+                  "leave parallel.strategy out: slices run separate jobs; or leave hardware.mig out");
+  }
+  if (scenario.power_limit && reading.is_set("hardware.power_limit")) {
+    reading.error(reading.places.at("hardware.power_limit"),
+                  "a power limit is the whole card's: what it leaves a slice depends on the other slices",
+                  "leave out hardware.power_limit or hardware.mig");
+  }
+}
+
 }  // namespace
 
 void resolve_defaults(Scenario& scenario, const Reading& reading) {
@@ -166,6 +183,7 @@ void check_scenario(const Scenario& scenario, Reading& reading) {
   check_cards(scenario, reading);
   check_platform(scenario.platform, reading);
   check_packing(scenario, reading);
+  check_slice(scenario, reading);
   warn_of_idle_keys(scenario, reading);
 }
 

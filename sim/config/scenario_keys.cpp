@@ -22,7 +22,8 @@ const Choice<Precision> precisions{{{"bf16", Precision::bf16},
                                     {"fp32", Precision::fp32},
                                     {"tf32", Precision::tf32},
                                     {"fp8", Precision::fp8},
-                                    {"nvfp4", Precision::nvfp4}}};
+                                    {"nvfp4", Precision::nvfp4},
+                                    {"mxfp8", Precision::mxfp8}}};
 const Choice<Precision> adapter_precisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
 const Choice<Checkpointing> checkpointings{
@@ -94,6 +95,11 @@ Rows what_and_where() {
                    "a file of topologies/servers or topologies/clusters by its name, or a path"),
       key.optional("hardware.cards", at(&Scenario::cards), IntegerList{{0, 1'000'000}},
                    "numbers of the cards that take part, in rank order"),
+      key.optional("hardware.mig", at(&Scenario::mig), TextOrWord{"none"},
+                   "a MIG profile of the card, e.g. 1g.18gb: one rank on one slice"),
+      key.optional("hardware.power_limit", at(&Scenario::power_limit),
+                   Optional<Amount<Power>>{{Power(1), Power(10'000)}, "tdp"},
+                   "of each card; slows kernels by the card's measured curve"),
       key.required("model.name", at(&Scenario::model), Text{}, "a file of models by its name, or a path"),
   };
 }

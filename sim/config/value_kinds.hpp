@@ -9,17 +9,17 @@
 //     std::string write(const Value&) const;                                     // TOML; empty = leave the key out
 #pragma once
 
+#include "base/units.hpp"
+#include "config/node.hpp"
+#include "config/quantity.hpp"
+#include "config/reading.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "base/units.hpp"
-#include "config/node.hpp"
-#include "config/quantity.hpp"
-#include "config/reading.hpp"
 
 namespace takt {
 
@@ -65,6 +65,21 @@ struct Text {
   std::string range() const { return ""; }
   bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const;
   std::string write(const Value& value) const;
+};
+
+/// Text, or a word that stands for "not set"; an empty member is written as that word.
+struct TextOrWord {
+  using Value = std::string;
+  std::string word;
+
+  std::string type() const { return "text, or \"" + word + "\""; }
+  std::string range() const { return ""; }
+  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
+    if (!Text{}.read(node, key, value, reading)) return false;
+    if (value == word) value.clear();
+    return true;
+  }
+  std::string write(const Value& value) const { return value.empty() ? '"' + word + '"' : Text{}.write(value); }
 };
 
 /// A list of texts; one text alone stands for a list of it. `none` is the word for an empty list; without one an empty

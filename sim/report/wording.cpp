@@ -20,6 +20,8 @@ std::string name_of(Precision precision) {
       return "fp8";
     case Precision::nvfp4:
       return "nvfp4";
+    case Precision::mxfp8:
+      return "mxfp8";
   }
   unreachable("an unknown precision");
 }
@@ -85,9 +87,17 @@ std::string name_of(Method method, const LoraSettings& lora) {
 }  // namespace
 
 std::string describe_method(const Scenario& scenario) {
+  return describe_states(scenario) + ", " + describe_checkpointing(scenario);
+}
+
+std::string describe_states(const Scenario& scenario) {
   const FinetuneSettings& finetune = scenario.finetune;
   return name_of(finetune.method, finetune.lora) + ", " + name_of(finetune.precision) + ", " +
-         name_of(finetune.optimizer) + ", " + name_of(finetune.activation_checkpointing);
+         name_of(finetune.optimizer);
+}
+
+std::string describe_checkpointing(const Scenario& scenario) {
+  return name_of(scenario.finetune.activation_checkpointing);
 }
 
 std::string describe_strategy(const RunResult& result) {

@@ -10,6 +10,12 @@ namespace takt {
 /// "LoRA rank 16, bf16, adamw, full checkpointing".
 std::string describe_method(const Scenario& scenario);
 
+/// "LoRA rank 16, bf16, AdamW": what model states depend on.
+std::string describe_states(const Scenario& scenario);
+
+/// "full checkpointing".
+std::string describe_checkpointing(const Scenario& scenario);
+
 /// "fsdp2 full shard over 8 ranks", "ddp over 4 ranks", "one card".
 std::string describe_strategy(const RunResult& result);
 

@@ -81,11 +81,14 @@ std::string capability_text(std::int64_t capability) {
   return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
+constexpr std::int64_t blackwell_workstation = 120;
+
 /// Compute capability that training in a format needs: what NVIDIA's Transformer Engine checks.
 std::int64_t needed_capability(Precision precision) {
   switch (precision) {
     case Precision::fp8: return 89;
-    case Precision::nvfp4: return 100;
+    case Precision::nvfp4:
+    case Precision::mxfp8: return 100;
     default: return 0;
   }
 }
@@ -100,7 +103,10 @@ std::string formats_of(const CardSpec& card) {
 void Checker::check_format(Precision precision, const SourcePlace& place) {
   const std::int64_t needed = needed_capability(precision);
   std::string reason;
-  if (card_.compute_capability < needed) {
+  if (precision == Precision::mxfp8 && card_.compute_capability >= blackwell_workstation) {
+    reason = fmt::format("Transformer Engine (2.19, 2.20) does not support it on compute capability {} and later",
+                         capability_text(blackwell_workstation));
+  } else if (card_.compute_capability < needed) {
     reason = fmt::format("it needs compute capability {}, this card has {}", capability_text(needed),
                          capability_text(card_.compute_capability));
   } else if (!card_.dense_peak.contains(precision)) {
@@ -128,7 +134,6 @@ void Checker::check_precision() {
                       upper(name_of(finetune.precision))),
           "use bf16 or fp16");
   }
-  constexpr std::int64_t blackwell_workstation = 120;
   if (finetune.precision == Precision::fp8 && card_.compute_capability >= blackwell_workstation) {
     report(Severity::note, place,
            fmt::format("fp8 means scaling by tensor here: MXFP8 is not supported on compute capability {}",

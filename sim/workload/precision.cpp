@@ -12,6 +12,7 @@ std::string_view name_of(Precision precision) {
     case Precision::tf32: return "tf32";
     case Precision::fp8: return "fp8";
     case Precision::nvfp4: return "nvfp4";
+    case Precision::mxfp8: return "mxfp8";
   }
   unreachable("precision without a name");
 }
@@ -24,12 +25,17 @@ double operand_bytes(Precision precision) {
     case Precision::tf32: return 4.0;
     case Precision::fp8: return 1.0;
     case Precision::nvfp4: return 0.5 + 1.0 / 16.0;
+    case Precision::mxfp8: return 1.0 + 1.0 / 32.0;
   }
   unreachable("precision without a size");
 }
 
+bool is_narrow(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::nvfp4 || precision == Precision::mxfp8;
+}
+
 Precision activation_precision(Precision precision) {
-  return precision == Precision::fp8 || precision == Precision::nvfp4 ? Precision::bf16 : precision;
+  return is_narrow(precision) ? Precision::bf16 : precision;
 }
 
 double activation_bytes(Precision precision) { return operand_bytes(activation_precision(precision)); }

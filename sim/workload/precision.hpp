@@ -10,7 +10,10 @@ namespace takt {
 /// The name a scenario uses: "bf16", "nvfp4", ...
 std::string_view name_of(Precision precision);
 
-/// Bytes of a GEMM operand. NVFP4: 4 bits and one FP8 scale for 16 elements.
+/// FP8, MXFP8 and NVFP4: formats of fewer than 16 bits.
+bool is_narrow(Precision precision);
+
+/// Bytes of a GEMM operand. NVFP4: 4 bits and an FP8 scale for 16 elements; MXFP8: 8 bits and an 8-bit scale for 32.
 double operand_bytes(Precision precision);
 
 /// The format of activations, norms, attention and the head when linear layers compute in `precision`: FP8 and NVFP4

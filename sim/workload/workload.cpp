@@ -130,7 +130,7 @@ std::int64_t trainable_elements(const Workload& workload) {
 
 std::string provenance_of(const Scenario& scenario, const KernelPricer& pricer) {
   const Precision precision = scenario.finetune.precision;
-  if (precision != Precision::fp8 && precision != Precision::nvfp4) return pricer.provenance();
+  if (!is_narrow(precision)) return pricer.provenance();
   return fmt::format("{}; {} not calibrated", pricer.provenance(), name_of(precision));
 }
 

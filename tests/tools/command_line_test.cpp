@@ -90,7 +90,7 @@ TEST_CASE("a missing scenario is status 1", "[tools]") {
 
 TEST_CASE("the completion script knows every command and option", "[tools]") {
   const std::string script = takt_command({"completion", "bash"}).out;
-  REQUIRE(has(script, "run compare check topo validate explain completion --help --version"));
+  REQUIRE(has(script, "run compare check fit topo validate explain completion --help --version"));
   REQUIRE(has(script, "--format) COMPREPLY=($(compgen -W \"table json csv\""));
   REQUIRE(has(script, "complete -o filenames -F _takt takt\n"));
 }

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "fixtures.hpp"
+#include "workload/precision.hpp"
 
 using namespace takt;
 using namespace takt::test;
@@ -18,8 +19,10 @@ std::string failure(const ModelSpec& model, const Scenario& scenario, const Card
 ModelSpec synthetic() {
   ModelSpec model;
   model.name = "FSDP80";
-  model.synthetic = SyntheticShape{.layers = 80, .layer_bytes = Bytes(1712324608),
-                                   .forward = Duration(17'500'000'000), .backward = Duration(35'000'000'000)};
+  model.synthetic = SyntheticShape{.layers = 80,
+                                   .layer_bytes = Bytes(1712324608),
+                                   .forward = Duration(17'500'000'000),
+                                   .backward = Duration(35'000'000'000)};
   return model;
 }
 
@@ -110,13 +113,45 @@ TEST_CASE("a format that the card lacks is an error where the scenario asks for 
         "hint: this card has bf16, fp16, fp32, tf32\n");
 }
 
+TEST_CASE("MXFP8 needs compute capability 10.x: refused below, and on 12.0 (X03)") {
+  Scenario scenario = scenario_of(Method::full);
+  scenario.finetune.precision = Precision::mxfp8;
+  CHECK(
+      failure(model_of("m", llama_3_1_8b()), scenario) ==
+      "scenario.toml: error: Round Card cannot compute in MXFP8: it needs compute capability 10.0, this card has 9.0\n"
+      "hint: this card has bf16, fp16, fp32, tf32, fp8\n");
+  CardSpec workstation = round_card();
+  workstation.compute_capability = 120;
+  CHECK(failure(model_of("m", llama_3_1_8b()), scenario, workstation) ==
+        "scenario.toml: error: Round Card cannot compute in MXFP8: Transformer Engine (2.19, 2.20) does not support it "
+        "on compute capability 12.0 and later\n"
+        "hint: this card has bf16, fp16, fp32, tf32, fp8\n");
+}
+
+TEST_CASE("MXFP8 moves a scale for 32 elements beside FP8's bytes, at the rate of its own") {
+  CardSpec blackwell = round_card();
+  blackwell.compute_capability = 100;
+  blackwell.dense_peak[Precision::mxfp8] = blackwell.dense_peak[Precision::fp8];
+  Scenario scenario = scenario_of(Method::full);
+  const auto linear = [&](Precision precision) {
+    scenario.finetune.precision = precision;
+    const Workload workload =
+        build_workload(model_of("m", llama_3_1_8b()), scenario, KernelPricer(blackwell, ComputeBasis::measured))
+            .value();
+    return workload.block(1).forward;
+  };
+  CHECK(operand_bytes(Precision::mxfp8) == 1.03125);
+  CHECK(traffic(linear(Precision::mxfp8), KernelKind::gemm) > traffic(linear(Precision::fp8), KernelKind::gemm));
+  CHECK(traffic(linear(Precision::mxfp8), KernelKind::gemm) < traffic(linear(Precision::bf16), KernelKind::gemm));
+}
+
 TEST_CASE("FP8 on compute capability 12.0 comes with a note on MXFP8") {
   CardSpec blackwell = round_card();
   blackwell.compute_capability = 120;
   Scenario scenario = scenario_of(Method::full);
   scenario.finetune.precision = Precision::fp8;
-  const Result<Workload> workload = build_workload(model_of("m", llama_3_1_8b()), scenario,
-                                                   KernelPricer(blackwell, ComputeBasis::measured));
+  const Result<Workload> workload =
+      build_workload(model_of("m", llama_3_1_8b()), scenario, KernelPricer(blackwell, ComputeBasis::measured));
   REQUIRE(workload);
   CHECK(render(workload.diagnostics()) ==
         "scenario.toml: note: fp8 means scaling by tensor here: MXFP8 is not supported on compute capability 12.0\n");
