@@ -1,5 +1,6 @@
 #include "pipeline.hpp"
 
+#include "engine/measured_part.hpp"
 #include "named_topology.hpp"
 
 #include <utility>
@@ -68,6 +69,7 @@ Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Li
                                        {.executor = options.executor, .record_rates = options.record_rates});
   Diagnostics said = run.warnings;
   if (!keep(timeline, said)) return said;
+  keep_measured_part(run.built.plan, *timeline);
 
   RunResult result;
   result.metrics = compute_metrics(run.scenario, run.workload, run.built, run.topology, run.cards, *timeline);

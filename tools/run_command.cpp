@@ -20,8 +20,10 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
     environment.err << render(usage_error("takt run needs a scenario", "see takt run --help"));
     return ExitStatus::wrong_usage;
   }
-  if (trace && options.arguments.size() > 1) {
-    environment.err << render(usage_error("--trace is for one scenario at a time"));
+  const std::optional<std::string> timeline = options.value("timeline");
+  if ((trace || timeline) && options.arguments.size() > 1) {
+    environment.err << render(
+        usage_error(std::string(trace ? "--trace" : "--timeline") + " is for one scenario at a time"));
     return ExitStatus::wrong_usage;
   }
   const ScenarioRuns runs = run_scenarios(options, environment, trace ? Rates::recorded : Rates::ignored);
@@ -30,13 +32,13 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
   std::vector<RunResult> results;
   for (const FinishedRun& run : runs.finished) results.push_back(run.result);
   environment.out << formatted(options, results, tables);
-  if (trace) {
-    const FinishedRun& run = runs.finished.front();
-    const std::string text = chrome_trace(run.result, run.built.plan, run.topology, run.timeline);
-    if (const std::optional<Diagnostic> error = write_file(*trace, text)) {
-      environment.err << render(*error);
-      return ExitStatus::invalid;
-    }
+  const FinishedRun& run = runs.finished.front();
+  std::optional<Diagnostic> error;
+  if (trace) error = write_file(*trace, chrome_trace(run.result, run.built.plan, run.topology, run.timeline));
+  if (timeline && !error) error = write_file(*timeline, timeline_svg(run.result, run.built.plan, run.timeline));
+  if (error) {
+    environment.err << render(*error);
+    return ExitStatus::invalid;
   }
   return runs.status;
 }
@@ -45,7 +47,9 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
 
 Command run_command() {
   std::vector<Option> options = simulation_options();
+  options.push_back({"iterations", "N", "measure the Nth step since the start (default: a steady one)", {}});
   options.push_back({"trace", "FILE", "write a trace of all ops for Perfetto (ui.perfetto.dev)", {}});
+  options.push_back({"timeline", "FILE", "draw rank 0's streams as an SVG picture", {}});
   return {"run",
           "SCENARIO...",
           "step time, where it goes, links, memory",

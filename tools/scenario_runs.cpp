@@ -31,6 +31,11 @@ Result<Overrides> overrides_of(const ParsedOptions& options) {
       overrides.push_back({text.substr(0, equals), text.substr(equals + 1)});
     }
   }
+  if (const std::optional<std::string> text = options.value("iterations")) {
+    const Result<std::size_t> number = positive_number("iterations", *text);
+    if (!number) return number.diagnostics();
+    overrides.push_back({"assumptions.iteration", std::to_string(*number)});
+  }
   if (!errors.empty()) return errors;
   return overrides;
 }

@@ -26,7 +26,10 @@ enum class CrossEntropy { eager, compiled, fused_linear };  ///< ditto; how the 
 enum class ElementwiseForm { eager, compiled, fused };      ///< ditto; norms, rotation, activation
 enum class LossReadBack { none, step, micro_step };         ///< when the CPU waits for the loss (H7)
 enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
-enum class Sharding { full, grad_op, hybrid };
+enum class Sharding { full, grad_op, hybrid, hybrid_grad_op, no_shard };  ///< semantics F15, F28
+enum class BackwardPrefetch { pre, post, none };                        ///< semantics F22 to F24
+enum class WrapPolicy { layer, peft };                                  ///< semantics F1, F43
+enum class CommHook { none, bf16, fp16 };                               ///< semantics D16
 enum class CollectiveAlgorithm { automatic, ring, tree, nvls, hierarchical };
 enum class Fidelity { fluid, chunked };
 enum class Chunk { step, nccl };
@@ -75,6 +78,36 @@ struct BatchSettings {
   bool operator==(const BatchSettings&) const = default;
 };
 
+/// [parallel.ddp]
+struct DdpSettings {
+  bool find_unused_parameters = false;            ///< semantics D3, D11
+  bool static_graph = false;                      ///< semantics D12
+  bool broadcast_buffers = true;                  ///< semantics D14
+  CommHook comm_hook = CommHook::none;
+
+  bool operator==(const DdpSettings&) const = default;
+};
+
+/// [parallel.fsdp1]
+struct Fsdp1Settings {
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
+  bool forward_prefetch = false;                  ///< semantics F14
+  bool limit_all_gathers = true;                  ///< semantics F12
+  bool use_orig_params = true;                    ///< semantics F2, F3, F42
+  WrapPolicy wrap_policy = WrapPolicy::layer;
+
+  bool operator==(const Fsdp1Settings&) const = default;
+};
+
+/// [parallel.fsdp2]
+struct Fsdp2Settings {
+  std::int64_t reshard_group = 0;                 ///< reshard_after_forward = k (semantics S8); 0: the whole shard group
+  bool reshard_after_backward = true;             ///< in micro-steps that reduce nothing (semantics S15)
+  bool all_reduce_each_micro_step = true;         ///< hybrid: false = set_requires_all_reduce (semantics S13)
+
+  bool operator==(const Fsdp2Settings&) const = default;
+};
+
 /// [parallel]
 struct ParallelSettings {
   Strategy strategy = Strategy::none;
@@ -85,7 +118,12 @@ struct ParallelSettings {
   bool first_bucket_small = true;                 ///< DDP: the first bucket is 1 MiB unless bucket_cap_mb is given
   bool gradient_as_bucket_view = false;           ///< DDP (semantics D9)
   bool reshard_after_forward = true;              ///< FSDP2 (semantics S8)
-  bool sync_each_micro_step = true;               ///< FSDP: reduce-scatter in every micro-step; false = no_sync (S15, D13)
+  /// Gradients are reduced in every micro-step; false = no_sync (semantics D13, F30, S15). Resolved to false for DDP,
+  /// as Hugging Face's Trainer runs it, and to true for the others.
+  bool sync_each_micro_step = true;
+  DdpSettings ddp;
+  Fsdp1Settings fsdp1;
+  Fsdp2Settings fsdp2;
 
   bool operator==(const ParallelSettings&) const = default;
 };
@@ -124,6 +162,7 @@ struct Assumptions {
   std::map<std::int64_t, double> stragglers;  ///< slowdown of ranks: {3, 1.2} makes kernels of rank 3 take 1.2 times
   bool nccl_limits = true;                    ///< CTA caps and lambda of the network study; false: links alone
   bool kernel_by_kernel = false;              ///< no segments: every kernel an op (bounds the error of segments)
+  std::int64_t iteration = 0;                 ///< which step since the start is measured, from 1; 0: a steady one
 
   bool operator==(const Assumptions&) const = default;
 };

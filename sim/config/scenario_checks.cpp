@@ -1,22 +1,30 @@
 #include "config/scenario_checks.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
-
 #include "config/platform_keys.hpp"
 #include "config/scenario_keys.hpp"
 #include "config/words.hpp"
 
+#include <array>
+#include <fmt/format.h>
+
 namespace takt {
 namespace {
 
-bool is_fsdp(Strategy strategy) { return strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2; }
+bool is_fsdp(Strategy strategy) {
+  return strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2;
+}
+
+bool is_hybrid(Sharding sharding) {
+  return sharding == Sharding::hybrid || sharding == Sharding::hybrid_grad_op;
+}
+bool keeps_parameters(Sharding sharding) {
+  return sharding == Sharding::grad_op || sharding == Sharding::hybrid_grad_op;
+}
 
 /// A key that matters only under some values of another key.
 struct Dependence {
   const char* key;
-  const char* on;                      ///< the key that decides
+  const char* on;  ///< the key that decides
   bool (*matters)(const Scenario&);
   const char* reason;
 };
@@ -25,6 +33,8 @@ constexpr auto has_adapters = [](const Scenario& s) { return s.finetune.method !
 constexpr auto checkpoints = [](const Scenario& s) {
   return s.finetune.activation_checkpointing != Checkpointing::none;
 };
+constexpr auto is_fsdp1 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp1; };
+constexpr auto is_fsdp2 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; };
 constexpr auto is_ddp = [](const Scenario& s) { return s.parallel.strategy == Strategy::ddp; };
 
 constexpr std::array dependences = {
@@ -53,18 +63,29 @@ constexpr std::array dependences = {
                },
                "only fsdp1 and fsdp2 shard by it"},
     Dependence{"parallel.shard_group", "parallel.sharding",
-               [](const Scenario& s) { return s.parallel.sharding == Sharding::hybrid; },
-               "only hybrid sharding has groups"},
+               [](const Scenario& s) { return is_hybrid(s.parallel.sharding); }, "only hybrid sharding has groups"},
     Dependence{"parallel.prefetch", "parallel.strategy",
-               [](const Scenario& s) { return is_fsdp(s.parallel.strategy) || s.parallel.strategy == Strategy::zero3; },
-               "only fsdp1, fsdp2 and zero3 gather parameters"},
+               [](const Scenario& s) { return is_fsdp2(s) || s.parallel.strategy == Strategy::zero3; },
+               "only fsdp2 and zero3 count units ahead; fsdp1 has backward_prefetch and forward_prefetch"},
     Dependence{"parallel.bucket_size", "parallel.strategy",
                [](const Scenario& s) { return s.parallel.strategy != Strategy::none && !is_fsdp(s.parallel.strategy); },
                "only ddp and the zero stages have buckets"},
     Dependence{"parallel.first_bucket_small", "parallel.strategy", is_ddp, "only ddp has a small first bucket"},
     Dependence{"parallel.gradient_as_bucket_view", "parallel.strategy", is_ddp, "only ddp has this choice"},
-    Dependence{"parallel.reshard_after_forward", "parallel.strategy",
-               [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; }, "only fsdp2 has this choice"},
+    Dependence{"parallel.reshard_after_forward", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
+    Dependence{"parallel.ddp.find_unused_parameters", "parallel.strategy", is_ddp, "only ddp has this choice"},
+    Dependence{"parallel.ddp.static_graph", "parallel.strategy", is_ddp, "only ddp has this choice"},
+    Dependence{"parallel.ddp.broadcast_buffers", "parallel.strategy", is_ddp, "only ddp has this choice"},
+    Dependence{"parallel.ddp.comm_hook", "parallel.strategy", is_ddp, "only ddp has this choice"},
+    Dependence{"parallel.fsdp1.backward_prefetch", "parallel.strategy", is_fsdp1, "only fsdp1 has this choice"},
+    Dependence{"parallel.fsdp1.forward_prefetch", "parallel.strategy", is_fsdp1, "only fsdp1 has this choice"},
+    Dependence{"parallel.fsdp1.limit_all_gathers", "parallel.strategy", is_fsdp1, "only fsdp1 has this choice"},
+    Dependence{"parallel.fsdp1.use_orig_params", "parallel.strategy", is_fsdp1, "only fsdp1 has this choice"},
+    Dependence{"parallel.fsdp1.wrap_policy", "parallel.strategy", is_fsdp1, "only fsdp1 has this choice"},
+    Dependence{"parallel.fsdp2.reshard_group", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
+    Dependence{"parallel.fsdp2.reshard_after_backward", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
+    Dependence{"parallel.fsdp2.all_reduce_each_micro_step", "parallel.sharding",
+               [](const Scenario& s) { return is_hybrid(s.parallel.sharding); }, "only hybrid sharding has replicas"},
     Dependence{"parallel.sync_each_micro_step", "batch.gradient_accumulation",
                [](const Scenario& s) { return s.batch.gradient_accumulation > 1; }, "a step has only one micro-step"},
     Dependence{"collectives.chunk", "collectives.fidelity",
@@ -92,9 +113,9 @@ void warn_of_idle_keys(const Scenario& scenario, Reading& reading) {
     const bool at_default = table.write(dependence.key, scenario) == table.write(dependence.key, Scenario{});
     const bool decided = reading.is_set(dependence.on);
     if (at_default && decided) continue;
-    reading.warning(reading.places.at(dependence.key), fmt::format("{} has no effect: {}", dependence.key, dependence.reason),
-                    fmt::format("{} is {}{}", dependence.on, table.write(dependence.on, scenario),
-                                decided ? "" : ", its default"));
+    reading.warning(
+        reading.places.at(dependence.key), fmt::format("{} has no effect: {}", dependence.key, dependence.reason),
+        fmt::format("{} is {}{}", dependence.on, table.write(dependence.on, scenario), decided ? "" : ", its default"));
   }
 }
 
@@ -107,12 +128,54 @@ void check_sharding(const Scenario& scenario, Reading& reading) {
                               word(parallel.strategy)),
                   "set strategy = \"fsdp2\" or \"fsdp1\", or leave sharding out");
   }
-  const bool keeps = parallel.sharding == Sharding::grad_op && parallel.strategy == Strategy::fsdp2;
+  const bool keeps = keeps_parameters(parallel.sharding) && parallel.strategy == Strategy::fsdp2;
   if (keeps && reading.is_set("parallel.reshard_after_forward") && parallel.reshard_after_forward) {
-    reading.error(reading.places.at("parallel.reshard_after_forward"),
-                  "reshard_after_forward = true contradicts sharding = \"grad-op\", which keeps parameters after forward",
-                  "leave one of the two out");
+    reading.error(
+        reading.places.at("parallel.reshard_after_forward"),
+        fmt::format("reshard_after_forward = true contradicts sharding = \"{}\", which keeps parameters after "
+                    "forward",
+                    word(parallel.sharding)),
+        "leave one of the two out");
   }
+  if (parallel.sharding == Sharding::no_shard && parallel.strategy == Strategy::fsdp2) {
+    reading.error(reading.places.at("parallel.sharding"), "fsdp2 has no form that shards nothing",
+                  "use strategy = \"ddp\", or fsdp1 for its NO_SHARD");
+  }
+}
+
+/// The format in which the parameters of the base stand in memory; of 4-bit weights their containers' (F44).
+Precision base_format(Precision precision) {
+  const bool narrow = precision == Precision::fp8 || precision == Precision::nvfp4;
+  if (narrow) return Precision::bf16;
+  return precision == Precision::tf32 ? Precision::fp32 : precision;
+}
+
+/// Adapters inside a decoder layer's unit share its flat parameter with the frozen base (semantics F2, F42).
+void check_flat_parameters(const Scenario& scenario, Reading& reading) {
+  const ParallelSettings& parallel = scenario.parallel;
+  const FinetuneSettings& finetune = scenario.finetune;
+  if (parallel.strategy != Strategy::fsdp1 || !reading.is_set("parallel.strategy")) return;
+  if (finetune.method == Method::full || parallel.fsdp1.wrap_policy == WrapPolicy::peft) return;
+  const SourcePlace& place = reading.places.at("parallel.strategy");
+  if (!parallel.fsdp1.use_orig_params) {
+    reading.error(place, "without use_orig_params a unit of fsdp1 cannot hold frozen weights and adapters",
+                  "set parallel.fsdp1.wrap_policy = \"peft\", or use_orig_params = true");
+  } else if (finetune.lora.adapter_precision != base_format(finetune.precision)) {
+    reading.error(
+        place,
+        fmt::format("a unit of fsdp1 has parameters of one format, but the adapters are {} and the base is {}",
+                    word(finetune.lora.adapter_precision), word(base_format(finetune.precision))),
+        fmt::format("set parallel.fsdp1.wrap_policy = \"peft\", or finetune.lora.adapter_precision = \"{}\"",
+                    word(base_format(finetune.precision))));
+  }
+}
+
+void check_ddp(const Scenario& scenario, Reading& reading) {
+  const DdpSettings& ddp = scenario.parallel.ddp;
+  if (!ddp.find_unused_parameters || !ddp.static_graph || !reading.is_set("parallel.ddp.static_graph")) return;
+  reading.warning(reading.places.at("parallel.ddp.static_graph"),
+                  "find_unused_parameters has no effect under static_graph, which knows what is used",
+                  "leave one of the two out");
 }
 
 void check_precision(const Scenario& scenario, Reading& reading) {
@@ -173,12 +236,17 @@ void resolve_defaults(Scenario& scenario, const Reading& reading) {
   const bool own_bucket = reading.is_set("parallel.bucket_size") && !reading.is_set("parallel.first_bucket_small");
   if (own_bucket) parallel.first_bucket_small = false;
   // FSDP2 has no SHARD_GRAD_OP: it is full sharding without resharding after forward (semantics S8).
-  const bool keeps = parallel.strategy == Strategy::fsdp2 && parallel.sharding == Sharding::grad_op;
+  const bool keeps = parallel.strategy == Strategy::fsdp2 && keeps_parameters(parallel.sharding);
   if (keeps && !reading.is_set("parallel.reshard_after_forward")) parallel.reshard_after_forward = false;
+  // Hugging Face's Trainer accumulates under no_sync with DDP.
+  const bool accumulates = parallel.strategy == Strategy::ddp && !reading.is_set("parallel.sync_each_micro_step");
+  if (accumulates) parallel.sync_each_micro_step = false;
 }
 
 void check_scenario(const Scenario& scenario, Reading& reading) {
   check_sharding(scenario, reading);
+  check_flat_parameters(scenario, reading);
+  check_ddp(scenario, reading);
   check_precision(scenario, reading);
   check_cards(scenario, reading);
   check_platform(scenario.platform, reading);

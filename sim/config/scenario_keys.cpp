@@ -44,8 +44,15 @@ const Choice<Strategy> strategies{{{"none", Strategy::none},
                                    {"zero1", Strategy::zero1},
                                    {"zero2", Strategy::zero2},
                                    {"zero3", Strategy::zero3}}};
-const Choice<Sharding> shardings{
-    {{"full", Sharding::full}, {"grad-op", Sharding::grad_op}, {"hybrid", Sharding::hybrid}}};
+const Choice<Sharding> shardings{{{"full", Sharding::full},
+                                  {"grad-op", Sharding::grad_op},
+                                  {"hybrid", Sharding::hybrid},
+                                  {"hybrid-grad-op", Sharding::hybrid_grad_op},
+                                  {"no-shard", Sharding::no_shard}}};
+const Choice<BackwardPrefetch> backward_prefetches{
+    {{"pre", BackwardPrefetch::pre}, {"post", BackwardPrefetch::post}, {"none", BackwardPrefetch::none}}};
+const Choice<WrapPolicy> wrap_policies{{{"layer", WrapPolicy::layer}, {"peft", WrapPolicy::peft}}};
+const Choice<CommHook> comm_hooks{{{"none", CommHook::none}, {"bf16", CommHook::bf16}, {"fp16", CommHook::fp16}}};
 const Choice<CollectiveAlgorithm> algorithms{{{"auto", CollectiveAlgorithm::automatic},
                                               {"ring", CollectiveAlgorithm::ring},
                                               {"tree", CollectiveAlgorithm::tree},
@@ -82,7 +89,7 @@ Key<Scenario> sweep_key() {
 
 auto finetune(auto... members) { return at(&Scenario::finetune, members...); }
 auto batch(auto member) { return at(&Scenario::batch, member); }
-auto parallel(auto member) { return at(&Scenario::parallel, member); }
+auto parallel(auto... members) { return at(&Scenario::parallel, members...); }
 auto collectives(auto member) { return at(&Scenario::collectives, member); }
 auto assumptions(auto member) { return at(&Scenario::assumptions, member); }
 
@@ -165,7 +172,7 @@ Rows parallel_rows() {
       key.optional("parallel.strategy", parallel(&ParallelSettings::strategy), strategies,
                    "how ranks share the work; none = one card"),
       key.optional("parallel.sharding", parallel(&ParallelSettings::sharding), shardings,
-                   "FSDP: shard everything, keep parameters after forward, or shard within groups"),
+                   "FSDP: shard everything, keep parameters after forward, shard within groups, both, or nothing"),
       key.optional("parallel.shard_group", parallel(&ParallelSettings::shard_group),
                    IntegerOrWord{{1, 1'000'000}, 0, "server"}, "hybrid: ranks that hold one copy; server = its cards"),
       key.optional("parallel.prefetch", parallel(&ParallelSettings::prefetch),
@@ -179,7 +186,40 @@ Rows parallel_rows() {
       key.optional("parallel.reshard_after_forward", parallel(&ParallelSettings::reshard_after_forward), Flag{},
                    "FSDP2: free gathered parameters after forward; false where sharding is grad-op"),
       key.optional("parallel.sync_each_micro_step", parallel(&ParallelSettings::sync_each_micro_step), Flag{},
-                   "FSDP: reduce gradients in every micro-step; false = no_sync"),
+                   "reduce gradients in every micro-step; false = no_sync, where the file says nothing so for ddp"),
+  };
+}
+
+Rows strategy_rows() {
+  const auto ddp = [](auto member) { return parallel(&ParallelSettings::ddp, member); };
+  const auto fsdp1 = [](auto member) { return parallel(&ParallelSettings::fsdp1, member); };
+  const auto fsdp2 = [](auto member) { return parallel(&ParallelSettings::fsdp2, member); };
+  return {
+      key.optional("parallel.ddp.find_unused_parameters", ddp(&DdpSettings::find_unused_parameters), Flag{},
+                   "buckets in registration order for ever, and one more all-reduce"),
+      key.optional("parallel.ddp.static_graph", ddp(&DdpSettings::static_graph), Flag{},
+                   "the first step reduces after its backward"),
+      key.optional("parallel.ddp.broadcast_buffers", ddp(&DdpSettings::broadcast_buffers), Flag{},
+                   "rank 0's buffers go to all before a forward"),
+      key.optional("parallel.ddp.comm_hook", ddp(&DdpSettings::comm_hook), comm_hooks,
+                   "gradients are cast to it for the all-reduce"),
+      key.optional("parallel.fsdp1.backward_prefetch", fsdp1(&Fsdp1Settings::backward_prefetch), backward_prefetches,
+                   "the next unit is gathered before a unit's backward, after it, or when its own comes"),
+      key.optional("parallel.fsdp1.forward_prefetch", fsdp1(&Fsdp1Settings::forward_prefetch), Flag{},
+                   "issue the next unit's all-gather before a unit's forward"),
+      key.optional("parallel.fsdp1.limit_all_gathers", fsdp1(&Fsdp1Settings::limit_all_gathers), Flag{},
+                   "the CPU waits until earlier units are free"),
+      key.optional("parallel.fsdp1.use_orig_params", fsdp1(&Fsdp1Settings::use_orig_params), Flag{},
+                   "parameters keep their identity: aligned in the flat parameter, frozen beside trainable ones"),
+      key.optional("parallel.fsdp1.wrap_policy", fsdp1(&Fsdp1Settings::wrap_policy), wrap_policies,
+                   "units: decoder layers, or also each adapter matrix"),
+      key.optional("parallel.fsdp2.reshard_group", fsdp2(&Fsdp2Settings::reshard_group),
+                   IntegerOrWord{{1, 1'000'000}, 0, "all"},
+                   "ranks that share the parameters between forward and backward (reshard_after_forward = k)"),
+      key.optional("parallel.fsdp2.reshard_after_backward", fsdp2(&Fsdp2Settings::reshard_after_backward), Flag{},
+                   "free parameters after the backward of micro-steps that reduce nothing"),
+      key.optional("parallel.fsdp2.all_reduce_each_micro_step", fsdp2(&Fsdp2Settings::all_reduce_each_micro_step),
+                   Flag{}, "hybrid: false = all-reduce over the replicas in the last micro-step only"),
   };
 }
 
@@ -240,6 +280,8 @@ Rows assumption_rows() {
                    "NCCL's own limits; false = links alone bound a collective"),
       key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},
                    "simulate each kernel instead of segments (slow, bounds the error of segments)"),
+      key.optional("assumptions.iteration", assumptions(&Assumptions::iteration),
+                   IntegerOrWord{{1, 1'000'000}, 0, "steady"}, "which step since the start of training is measured"),
   };
 }
 
@@ -248,8 +290,8 @@ Rows assumption_rows() {
 const KeyTable<Scenario>& scenario_keys() {
   static const KeyTable<Scenario> table([] {
     Rows all;
-    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), collective_rows(),
-                      platform_rows(), assumption_rows(), Rows{sweep_key()}}) {
+    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), strategy_rows(),
+                      collective_rows(), platform_rows(), assumption_rows(), Rows{sweep_key()}}) {
       for (Key<Scenario>& row : rows) all.push_back(std::move(row));
     }
     return all;
@@ -279,6 +321,9 @@ std::string word(CrossEntropy form) { return word_in(cross_entropies, form); }
 std::string word(ElementwiseForm form) { return word_in(elementwise_forms, form); }
 std::string word(Strategy strategy) { return word_in(strategies, strategy); }
 std::string word(Sharding sharding) { return word_in(shardings, sharding); }
+std::string word(BackwardPrefetch prefetch) { return word_in(backward_prefetches, prefetch); }
+std::string word(WrapPolicy policy) { return word_in(wrap_policies, policy); }
+std::string word(CommHook hook) { return word_in(comm_hooks, hook); }
 std::string word(CollectiveAlgorithm algorithm) { return word_in(algorithms, algorithm); }
 std::string word(Fidelity fidelity) { return word_in(fidelities, fidelity); }
 std::string word(Chunk chunk) { return word_in(chunks, chunk); }

@@ -17,6 +17,9 @@ std::string word(CrossEntropy form);
 std::string word(ElementwiseForm form);
 std::string word(Strategy strategy);                   ///< "none", "ddp", "fsdp2", ...
 std::string word(Sharding sharding);                   ///< "full", "grad-op", "hybrid"
+std::string word(BackwardPrefetch prefetch);
+std::string word(WrapPolicy policy);
+std::string word(CommHook hook);
 std::string word(CollectiveAlgorithm algorithm);       ///< "auto", "ring", ...
 std::string word(Fidelity fidelity);
 std::string word(Chunk chunk);

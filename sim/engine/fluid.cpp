@@ -386,4 +386,16 @@ const std::vector<ResourceUse>& FluidNetwork::use(Duration end) {
   return use_;
 }
 
+void FluidNetwork::restart_use(Duration now) {
+  for (std::size_t r = 0; r < states_.size(); ++r) {
+    use_[r] = {0.0, {}, states_[r].rate};
+    states_[r].busy_since = now;
+  }
+  for (const Running& running : running_) {   // it will count as a whole when it completes
+    if (!running.live) continue;
+    const double done = running.work - running.remaining + running.rate * to_seconds(now - running.since);
+    for (const Demand& demand : running.demands) use_[index(demand.resource)].moved -= done * running.payload * demand.per_unit;
+  }
+}
+
 }  // namespace takt

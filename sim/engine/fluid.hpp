@@ -69,6 +69,7 @@ class FluidNetwork {
   std::size_t complete(Duration now, std::vector<Completed>& out);
 
   const std::vector<ResourceUse>& use(Duration end);  ///< of each resource, up to `end`
+  void restart_use(Duration now);                     ///< forgets what resources did before `now`
   std::vector<RateChange> take_rate_changes() { return std::move(rate_changes_); }
 
  private:

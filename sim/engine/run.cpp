@@ -38,6 +38,7 @@ Run::Run(const Plan& plan, const ResourceTable& resources, const EngineOptions& 
     ranks_[r].ranges.resize(ops);
     ranks_[r].charges.reserve(2 * ops);
     unfinished_ += ops;
+    unfinished_before_ += program(r).first_measured;
   }
   for (std::uint32_t c = 0; c < comms_.size(); ++c) comms_[c].ops.resize(plan.communicators[c].members.size());
 }
@@ -132,6 +133,10 @@ void Run::op_done(Instance at) {
   record(at).end = now_;
   state.pending[at.op] = done_mark;
   --unfinished_;
+  if (at.op < program(at.rank).first_measured && --unfinished_before_ == 0) {
+    timeline_.begin = now_;
+    fluid_.restart_use(now_);
+  }
   timeline_.end = std::max(timeline_.end, now_);
   for (const std::uint32_t next : lookup(at.rank).dependents(at.op)) {
     if (--state.pending[next] == 0 && !on_host(program(at.rank).ops[next])) {

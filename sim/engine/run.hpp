@@ -147,6 +147,7 @@ class Run {
   Duration now_{};
   std::uint64_t sequence_ = 0;
   std::size_t unfinished_ = 0;
+  std::size_t unfinished_before_ = 0;         // of them, ops of iterations before the measured one
   Timeline timeline_;
 };
 

@@ -64,6 +64,7 @@ struct RateChange {
 };
 
 struct Timeline {
+  Duration begin{};                                 ///< of the measured iteration; zero if it is the first of its program
   Duration end{};                                   ///< of the last op
   std::vector<std::vector<OpRecord>> ops;           ///< [rank][op]
   std::vector<std::vector<StartReason>> reasons;    ///< [rank][op]
@@ -71,7 +72,7 @@ struct Timeline {
   /// end - ready of the op exactly.
   std::vector<std::vector<Charge>> charges;
   std::vector<std::vector<std::uint32_t>> charge_offsets;
-  std::vector<ResourceUse> resources;               ///< index with ResourceId
+  std::vector<ResourceUse> resources;               ///< since `begin`; index with ResourceId
   std::vector<RateChange> rates;                    ///< by time
 };
 

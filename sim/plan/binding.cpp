@@ -46,6 +46,8 @@ std::vector<std::vector<RankId>> groups_of(RankGroup group, RankLayout layout) {
     case RankGroup::shard: return shard_groups(layout);
     case RankGroup::replicate: return replicate_groups(layout);
     case RankGroup::world: return shard_groups({layout.shard_ranks * layout.replicas, 1});
+    case RankGroup::reshard:
+      return shard_groups({layout.reshard_ranks, layout.shard_ranks * layout.replicas / layout.reshard_ranks});
   }
   unreachable("a group of ranks");
 }
@@ -137,8 +139,9 @@ Bytes received_per_rank(const Plan& plan) {
   Bytes received{};
   if (plan.ranks.empty()) return received;
   const RankBinding& rank = plan.ranks.front();
-  for (const Op& op : plan.programs[index(rank.role)].ops) {
-    const auto* collective = std::get_if<Collective>(&op.work);
+  const Program& program = plan.programs[index(rank.role)];
+  for (std::size_t i = program.first_measured; i < program.ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&program.ops[i].work);
     if (collective == nullptr) continue;
     const Communicator& communicator = plan.communicators[index(rank.communicators[index(collective->comm)])];
     received += plan.collectives[index(communicator.lowered[collective->call])].moved_per_rank;

@@ -34,8 +34,8 @@ Result<WrittenStep> write_step(const StepInput& input) {
   switch (strategy) {
     case Strategy::none: return write_single_card_step(input);
     case Strategy::ddp: return write_ddp_step(input);
+    case Strategy::fsdp1: return write_fsdp1_step(input);
     case Strategy::fsdp2: return write_fsdp2_step(input);
-    case Strategy::fsdp1:
     case Strategy::zero1:
     case Strategy::zero2:
     case Strategy::zero3: break;

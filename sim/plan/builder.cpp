@@ -39,6 +39,11 @@ CommSlot ProgramBuilder::comm(std::string name) {
   return id_at<CommSlot>(program_.comms.size() - 1);
 }
 
+void ProgramBuilder::begin_measured() {
+  for (StreamState& stream : streams_) stream.open = false;
+  program_.first_measured = static_cast<std::uint32_t>(program_.ops.size());
+}
+
 void ProgramBuilder::phase(Phase phase) { phase_ = phase; }
 void ProgramBuilder::unit(std::uint32_t unit) { unit_ = unit; }
 

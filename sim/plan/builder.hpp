@@ -41,6 +41,9 @@ class ProgramBuilder {
   StreamId stream(StreamKind kind, std::string name);
   CommSlot comm(std::string name);
 
+  /// What is issued from here on is the iteration that is measured.
+  void begin_measured();
+
   /// Phase and unit of what is issued from here on.
   void phase(Phase phase);
   void unit(std::uint32_t unit);

@@ -17,10 +17,11 @@
 // free, a reduce-scatter's input from its copy-in to its end. Compute waits for reduce-scatter(i+1) before it fills the
 // input of i, so one such input is alive at a time (S10). Sharded gradients live from the first reduce-scatter to the
 // optimizer.
-#include <optional>
-
 #include "plan/fsdp_unit.hpp"
 #include "plan/step.hpp"
+
+#include <optional>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -32,6 +33,7 @@ enum class GradientSync { reduce, keep };
 /// Kernels that move a unit's parameters and gradients; equal layers share them.
 struct UnitKernels {
   Kernel gather_copy_in, copy_out, reduce_copy_in, cast_kept;
+  Kernel group_copy;  ///< of the part that a rank keeps between forward and backward for its reshard group (S8)
 };
 
 /// Kernels that add gradients of a block to those of earlier micro-steps.
@@ -45,10 +47,11 @@ struct Unit {
   const UnitSizes* sizes = nullptr;
   const UnitKernels* kernels = nullptr;
   bool reshard_after_forward = true;
-  std::optional<Event> gathering;     // its all-gather is issued and not yet copied out
+  std::optional<Event> gathering;  // its all-gather is issued and not yet copied out
   bool unsharded = false;
-  bool kept_gradients = false;        // unsharded, of earlier micro-steps
-  bool reduced_gradients = false;     // sharded, of earlier micro-steps
+  bool in_group = false;           // the reshard group holds its parameters
+  bool kept_gradients = false;     // unsharded, of earlier micro-steps
+  bool reduced_gradients = false;  // sharded, of earlier micro-steps
   bool post_backward_due = false;
 };
 
@@ -74,6 +77,10 @@ class Fsdp2Writer {
   void unshard(Unit& unit);
   void wait_for_unshard(Unit& unit, Pass pass);
   void reshard(Unit& unit);
+  void reshard_after_forward(Unit& unit);
+  Bytes group_part(const Unit& unit) const {
+    return stored_size(unit.sizes->gathered.count(), 1.0 / static_cast<double>(group_));
+  }
   void gather_streams_wait(const Event& event);
   void at(Phase phase, const Unit& unit);
   /// `kernel` is one of kernels_, which stay where they are: units share it in the program.
@@ -88,23 +95,27 @@ class Fsdp2Writer {
   ProgramBuilder builder_;
   StreamId compute_, copy_in_, all_gather_;
   StreamId reduce_scatter_{}, all_reduce_{};
-  CommSlot shard_{}, replicate_{};
+  CommSlot shard_{}, replicate_{}, reshard_{};
+  std::int64_t group_;  // ranks of a reshard group; those of the shard group: there is none
+  bool last_micro_step_ = true;
   std::vector<RankGroup> comm_groups_;
   BlockWriter blocks_;
-  std::vector<UnitKernels> kernels_;            // of each block kind, then of the root
-  std::vector<AccumulateKernels> accumulate_;   // of each block kind
+  std::vector<UnitKernels> kernels_;           // of each block kind, then of the root
+  std::vector<AccumulateKernels> accumulate_;  // of each block kind
   std::vector<Unit> layers_;
   Unit root_;
-  std::optional<Event> last_copy_out_;          // of the forward, whose gather buffer is still held (S6)
-  std::optional<Event> last_reduce_scatter_;    // the one that may be in flight (S10)
+  std::optional<Event> last_copy_out_;        // of the forward, whose gather buffer is still held (S6)
+  std::optional<Event> last_reduce_scatter_;  // the one that may be in flight (S10)
 };
 
-UnitKernels unit_kernels(const KernelPricer& pricer, const UnitSizes& sizes) {
+UnitKernels unit_kernels(const KernelPricer& pricer, const UnitSizes& sizes, std::int64_t group) {
   const Bytes shard = sizes.gathered_shard;
+  const Bytes part = stored_size(sizes.gathered.count(), 1.0 / static_cast<double>(group));
   return {copy_kernel(pricer, "all-gather copy-in", sizes.cast_read + shard, sizes.cast_written + shard),
           copy_kernel(pricer, "all-gather copy-out", sizes.gathered, sizes.gathered),
           copy_kernel(pricer, "reduce-scatter copy-in", sizes.gradients, sizes.reduced),
-          copy_kernel(pricer, "cast kept gradients", sizes.gradients, sizes.accumulated)};
+          copy_kernel(pricer, "cast kept gradients", sizes.gradients, sizes.accumulated),
+          copy_kernel(pricer, "reshard group copy", part, part)};
 }
 
 Fsdp2Writer::Fsdp2Writer(const StepInput& input)
@@ -115,6 +126,7 @@ Fsdp2Writer::Fsdp2Writer(const StepInput& input)
       compute_(builder_.stream(StreamKind::compute, "compute")),
       copy_in_(builder_.stream(StreamKind::copy_in, "all-gather copy-in")),
       all_gather_(builder_.stream(StreamKind::all_gather, "all-gather")),
+      group_(parallel_.fsdp2.reshard_group == 0 ? input.shard_ranks : parallel_.fsdp2.reshard_group),
       blocks_(builder_, input.workload, compute_) {
   add_communication();
   add_units();
@@ -133,17 +145,23 @@ void Fsdp2Writer::add_communication() {
     replicate_ = builder_.comm("replicate");
     comm_groups_.push_back(RankGroup::replicate);
   }
+  if (group_ > 1 && group_ < input_.shard_ranks) {
+    reshard_ = builder_.comm("reshard");
+    comm_groups_.push_back(RankGroup::reshard);
+  }
 }
 
 void Fsdp2Writer::add_units() {
   for (std::size_t k = 0; k < input_.workload.kinds.size(); ++k) {
     const BlockKind& kind = input_.workload.kinds[k];
-    kernels_.push_back(unit_kernels(input_.pricer, model_.of_kind[k]));
-    accumulate_.push_back({accumulate_kernels(input_.pricer, kind),
-                           accumulate_kernels(input_.pricer, kind, input_.shard_ranks)});
+    kernels_.push_back(unit_kernels(input_.pricer, model_.of_kind[k], group_));
+    accumulate_.push_back(
+        {accumulate_kernels(input_.pricer, kind), accumulate_kernels(input_.pricer, kind, input_.shard_ranks)});
   }
-  kernels_.push_back(unit_kernels(input_.pricer, model_.root));
-  const bool reshard = parallel_.reshard_after_forward && parallel_.sharding != Sharding::grad_op;
+  kernels_.push_back(unit_kernels(input_.pricer, model_.root, group_));
+  const bool keeps = parallel_.sharding == Sharding::grad_op || parallel_.sharding == Sharding::hybrid_grad_op ||
+                     (group_ == 1 && input_.shard_ranks > 1);
+  const bool reshard = parallel_.reshard_after_forward && !keeps;
   for (const std::size_t block : model_.layers) {
     const std::uint32_t k = input_.workload.blocks[block];
     Unit& layer = layers_.emplace_back();
@@ -166,9 +184,9 @@ WrittenStep Fsdp2Writer::write() && {
   builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
   const std::int64_t micro_steps = input_.scenario.batch.gradient_accumulation;
   for (std::int64_t micro_step = 0; micro_step < micro_steps; ++micro_step) {
-    const bool last = micro_step + 1 == micro_steps;
+    last_micro_step_ = micro_step + 1 == micro_steps;
     forward();
-    backward(parallel_.sync_each_micro_step || last ? GradientSync::reduce : GradientSync::keep);
+    backward(parallel_.sync_each_micro_step || last_micro_step_ ? GradientSync::reduce : GradientSync::keep);
     write_loss_read_back(builder_, compute_, input_);
   }
   std::optional<NormReduction> norm;
@@ -180,18 +198,18 @@ WrittenStep Fsdp2Writer::write() && {
 }
 
 void Fsdp2Writer::forward() {
-  gather_streams_wait(builder_.record(compute_));   // not before the optimizer, the last backward (S21)
+  gather_streams_wait(builder_.record(compute_));  // not before the optimizer, the last backward (S21)
   if (model_.has_root()) pre_forward(root_);
   for (const std::size_t block : model_.before) blocks_.forward(block);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     pre_forward(layers_[i]);
     const auto ahead = static_cast<std::size_t>(parallel_.prefetch.value_or(0));
-    for (std::size_t j = i + 1; j < layers_.size() && j <= i + ahead; ++j) unshard(layers_[j]);   // S7
+    for (std::size_t j = i + 1; j < layers_.size() && j <= i + ahead; ++j) unshard(layers_[j]);  // S7
     blocks_.forward(layers_[i].blocks.front());
-    if (layers_[i].reshard_after_forward) reshard(layers_[i]);
+    if (layers_[i].reshard_after_forward) reshard_after_forward(layers_[i]);
   }
   for (const std::size_t block : model_.after) blocks_.forward(block);
-  if (last_copy_out_) gather_streams_wait(*last_copy_out_);   // the last gather buffer is dropped
+  if (last_copy_out_) gather_streams_wait(*last_copy_out_);  // the last gather buffer is dropped
   last_copy_out_.reset();
 }
 
@@ -224,7 +242,7 @@ void Fsdp2Writer::pre_backward(Unit& unit, std::size_t layers_left) {
   builder_.host_delay(input_.scenario.assumptions.fsdp2_hook);  // hooks before and after the backward (H1)
   unshard(unit);
   wait_for_unshard(unit, Pass::backward);
-  const auto depth = static_cast<std::size_t>(parallel_.prefetch.value_or(1));   // one ahead by itself (S9)
+  const auto depth = static_cast<std::size_t>(parallel_.prefetch.value_or(1));  // one ahead by itself (S9)
   for (std::size_t ahead = 1; ahead <= depth && ahead <= layers_left; ++ahead) {
     Unit& target = layers_[layers_left - ahead];
     if (kind(target.blocks.front()).has_backward) unshard(target);
@@ -241,7 +259,7 @@ void Fsdp2Writer::backward_of(const std::vector<std::size_t>& blocks) {
 
 void Fsdp2Writer::post_backward(Unit& unit, GradientSync sync) {
   unit.post_backward_due = false;
-  reshard(unit);
+  if (sync == GradientSync::reduce || parallel_.fsdp2.reshard_after_backward) reshard(unit);  // S15
   if (unit.sizes->trainable_shard_elements == 0) return;
   if (unit.kept_gradients || sync == GradientSync::keep) keep_gradients(unit);
   if (sync == GradientSync::reduce) reduce_gradients(unit);
@@ -275,10 +293,12 @@ void Fsdp2Writer::reduce_gradients(Unit& unit) {
 
   at(Phase::communication, unit);
   builder_.wait(reduce_scatter_, compute_);
-  if (unit.reduced_gradients) builder_.allocate(reduce_scatter_, MemoryCategory::buffers, sizes.reduced_shard);
-  else builder_.allocate(reduce_scatter_, MemoryCategory::gradients, sizes.gradient_shard);
+  if (unit.reduced_gradients)
+    builder_.allocate(reduce_scatter_, MemoryCategory::buffers, sizes.reduced_shard);
+  else
+    builder_.allocate(reduce_scatter_, MemoryCategory::gradients, sizes.gradient_shard);
   if (input_.shard_ranks > 1) {
-    const CollectiveCall call{CollectiveKind::reduce_scatter, sizes.reduced};   // AVG: no division (S12)
+    const CollectiveCall call{CollectiveKind::reduce_scatter, sizes.reduced};  // AVG: no division (S12)
     builder_.collective(reduce_scatter_, shard_, call, "reduce-scatter");
   }
   last_reduce_scatter_ = builder_.record(reduce_scatter_);
@@ -286,19 +306,24 @@ void Fsdp2Writer::reduce_gradients(Unit& unit) {
   all_reduce_and_accumulate(unit, reduce_scatter_);
 }
 
-/// What follows a reduce-scatter: over the replicas (S13), then into the sharded gradients.
+/// What follows a reduce-scatter: over the replicas (S13), then into the sharded gradients. If the replicas are reduced
+/// in the last micro-step only, the sums so far are added first.
 void Fsdp2Writer::all_reduce_and_accumulate(Unit& unit, StreamId reduced_on) {
   const UnitSizes& sizes = *unit.sizes;
-  if (input_.replicas > 1) {
+  const bool partial = input_.replicas > 1 && !parallel_.fsdp2.all_reduce_each_micro_step;
+  const auto accumulate = [&](StreamId stream) {
+    if (!unit.reduced_gradients) return;
+    for (const std::size_t block : unit.blocks) {
+      builder_.kernels(stream, accumulate_[input_.workload.blocks[block]].sharded, "accumulate");
+    }
+    builder_.release(stream, MemoryCategory::buffers, sizes.reduced_shard);
+  };
+  if (partial) accumulate(reduced_on);
+  if (input_.replicas > 1 && (!partial || last_micro_step_)) {
     builder_.wait(all_reduce_, reduced_on);
     builder_.collective(all_reduce_, replicate_, {CollectiveKind::all_reduce, sizes.reduced_shard}, "all-reduce");
   }
-  if (unit.reduced_gradients) {
-    for (const std::size_t block : unit.blocks) {
-      builder_.kernels(all_reduce_, accumulate_[input_.workload.blocks[block]].sharded, "accumulate");
-    }
-    builder_.release(all_reduce_, MemoryCategory::buffers, sizes.reduced_shard);
-  }
+  if (!partial) accumulate(all_reduce_);
   unit.reduced_gradients = true;
 }
 
@@ -318,13 +343,15 @@ void Fsdp2Writer::final_callback(GradientSync sync) {
 void Fsdp2Writer::unshard(Unit& unit) {
   if (unit.unsharded || unit.gathering) return;
   const UnitSizes& sizes = *unit.sizes;
-  if (parallel_.prefetch == 0) gather_streams_wait(builder_.record(compute_));   // nothing ahead of compute
+  if (parallel_.prefetch == 0) gather_streams_wait(builder_.record(compute_));  // nothing ahead of compute
   at(Phase::communication, unit);
   builder_.allocate(copy_in_, MemoryCategory::buffers, sizes.gathered);
-  shared_kernel(copy_in_, unit.kernels->gather_copy_in, "all-gather copy-in");
+  shared_kernel(copy_in_, unit.in_group ? unit.kernels->group_copy : unit.kernels->gather_copy_in,
+                "all-gather copy-in");
   builder_.wait(all_gather_, copy_in_);
   if (input_.shard_ranks > 1) {
-    builder_.collective(all_gather_, shard_, {CollectiveKind::all_gather, sizes.gathered}, "all-gather");
+    builder_.collective(all_gather_, unit.in_group ? reshard_ : shard_, {CollectiveKind::all_gather, sizes.gathered},
+                        "all-gather");
   }
   unit.gathering = builder_.record(all_gather_);
 }
@@ -341,8 +368,11 @@ void Fsdp2Writer::wait_for_unshard(Unit& unit, Pass pass) {
   shared_kernel(compute_, unit.kernels->copy_out, "all-gather copy-out");
   const Event copied = builder_.record(compute_);
   builder_.release(compute_, MemoryCategory::buffers, gathered);
-  if (pass == Pass::forward) last_copy_out_ = copied;
-  else gather_streams_wait(copied);
+  if (std::exchange(unit.in_group, false)) builder_.release(compute_, MemoryCategory::gathered, group_part(unit));
+  if (pass == Pass::forward)
+    last_copy_out_ = copied;
+  else
+    gather_streams_wait(copied);
   unit.gathering.reset();
   unit.unsharded = true;
 }
@@ -351,6 +381,19 @@ void Fsdp2Writer::reshard(Unit& unit) {
   if (!unit.unsharded) return;
   builder_.release(compute_, MemoryCategory::gathered, unit.sizes->gathered);
   unit.unsharded = false;
+}
+
+/// Frees a layer, or leaves its parameters to the reshard group: each rank copies its part, and the next gather waits
+/// for that (S8).
+void Fsdp2Writer::reshard_after_forward(Unit& unit) {
+  if (group_ < input_.shard_ranks && unit.unsharded) {
+    at(Phase::forward, unit);
+    builder_.allocate(compute_, MemoryCategory::gathered, group_part(unit));
+    shared_kernel(compute_, unit.kernels->group_copy, "reshard group copy");
+    unit.in_group = true;
+  }
+  reshard(unit);
+  if (unit.in_group) gather_streams_wait(builder_.record(compute_));
 }
 
 void Fsdp2Writer::gather_streams_wait(const Event& event) {
@@ -365,6 +408,8 @@ void Fsdp2Writer::at(Phase phase, const Unit& unit) {
 
 }  // namespace
 
-WrittenStep write_fsdp2_step(const StepInput& input) { return Fsdp2Writer(input).write(); }
+WrittenStep write_fsdp2_step(const StepInput& input) {
+  return Fsdp2Writer(input).write();
+}
 
 }  // namespace takt

@@ -101,6 +101,8 @@ struct CommUse {
 struct Program {
   std::vector<Stream> streams;
   std::vector<Op> ops;               ///< in CPU issue order
+  /// Ops before this one belong to earlier iterations, which only carry their state into the one that is measured.
+  std::uint32_t first_measured = 0;
   std::vector<Kernel> kernels;
   std::vector<Duration> kernel_issue;  ///< host time up to the first launch of each kernel
   std::vector<CommUse> comms;          ///< index with CommSlot

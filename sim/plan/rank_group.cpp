@@ -1,11 +1,10 @@
 #include "plan/rank_group.hpp"
 
-#include <fmt/format.h>
+#include "base/text.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
-
-#include "base/text.hpp"
 
 namespace takt {
 namespace {
@@ -51,7 +50,8 @@ Result<std::int64_t> hybrid_group(const Scenario& scenario, const std::vector<Ca
     if (*least == *most) return *least;
     return Diagnostic{Severity::error, place_of(scenario.places, "parallel.sharding", scenario.file),
                       fmt::format("hybrid sharding within a server needs equally many cards of each, but between {} "
-                                  "and {} take part", *least, *most),
+                                  "and {} take part",
+                                  *least, *most),
                       "choose the cards with hardware.cards, or set parallel.shard_group"};
   }
   const std::int64_t group = scenario.parallel.shard_group;
@@ -63,6 +63,24 @@ Result<std::int64_t> hybrid_group(const Scenario& scenario, const std::vector<Ca
 
 }  // namespace
 
+namespace {
+
+/// Shard groups cut further for fsdp2's reshard_after_forward = k.
+Result<RankLayout> with_reshard_groups(RankLayout layout, const Scenario& scenario) {
+  const std::int64_t group = scenario.parallel.fsdp2.reshard_group;
+  if (scenario.parallel.strategy != Strategy::fsdp2 || group == 0) return layout;
+  if (layout.shard_ranks % group != 0) {
+    return Diagnostic{Severity::error, place_of(scenario.places, "parallel.fsdp2.reshard_group", scenario.file),
+                      fmt::format("reshard group of {} does not divide the {} ranks that share the parameters", group,
+                                  layout.shard_ranks),
+                      "use " + divisors(layout.shard_ranks)};
+  }
+  layout.reshard_ranks = group;
+  return layout;
+}
+
+}  // namespace
+
 Result<RankLayout> rank_layout(const Scenario& scenario, const std::vector<CardInstance>& cards) {
   const auto ranks = static_cast<std::int64_t>(cards.size());
   if (scenario.parallel.strategy == Strategy::none && ranks > 1) {
@@ -70,11 +88,14 @@ Result<RankLayout> rank_layout(const Scenario& scenario, const std::vector<CardI
                       fmt::format("strategy none runs on one card, but {} take part", ranks),
                       "choose one with hardware.cards = [0], or another strategy"};
   }
-  if (!shards(scenario.parallel.strategy)) return RankLayout{1, ranks};
-  if (scenario.parallel.sharding != Sharding::hybrid) return RankLayout{ranks, 1};
+  const Sharding sharding = scenario.parallel.sharding;
+  if (!shards(scenario.parallel.strategy) || sharding == Sharding::no_shard) return RankLayout{1, ranks};
+  if (sharding != Sharding::hybrid && sharding != Sharding::hybrid_grad_op) {
+    return with_reshard_groups({ranks, 1}, scenario);
+  }
   const Result<std::int64_t> group = hybrid_group(scenario, cards);
   if (!group) return group.diagnostics();
-  return RankLayout{*group, ranks / *group};
+  return with_reshard_groups({*group, ranks / *group}, scenario);
 }
 
 std::vector<std::vector<RankId>> shard_groups(RankLayout layout) {

@@ -14,6 +14,7 @@ namespace takt {
 struct RankLayout {
   std::int64_t shard_ranks = 1;
   std::int64_t replicas = 1;
+  std::int64_t reshard_ranks = 0;   ///< consecutive ranks of a shard group that hold one copy after forward (S8); 0: none
 };
 
 /// Without sharding every rank is a replica. Hybrid: parallel.shard_group ranks, or the cards of one server, share one

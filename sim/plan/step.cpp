@@ -117,11 +117,25 @@ void BlockWriter::at(Phase phase, std::size_t block) {
 void BlockWriter::forward(std::size_t block) {
   const BlockKind& kind = this->kind(block);
   if (kind.forward.empty()) return;
+  begin_forward(block);
+  forward_kernels(block, kind.forward);
+  end_forward(block);
+}
+
+void BlockWriter::begin_forward(std::size_t block) {
+  const BlockKind& kind = this->kind(block);
   at(Phase::forward, block);
   if (kind.has_backward) builder_.allocate(compute_, MemoryCategory::activations, kind.memory.kept);
   builder_.allocate(compute_, MemoryCategory::temporary, kind.memory.forward_transient);
-  builder_.kernels(compute_, kind.forward, labels(block).forward);
-  builder_.release(compute_, MemoryCategory::temporary, kind.memory.forward_transient);
+}
+
+void BlockWriter::forward_kernels(std::size_t block, std::span<const Kernel> kernels) {
+  at(Phase::forward, block);
+  builder_.kernels(compute_, kernels, labels(block).forward);
+}
+
+void BlockWriter::end_forward(std::size_t block) {
+  builder_.release(compute_, MemoryCategory::temporary, kind(block).memory.forward_transient);
 }
 
 void BlockWriter::backward(std::size_t block) {
@@ -132,12 +146,24 @@ void BlockWriter::backward(std::size_t block) {
 }
 
 void BlockWriter::begin_backward(std::size_t block) {
-  const BlockKind& kind = this->kind(block);
+  begin_recompute(block);
+  recompute_kernels(block, kind(block).recompute);
+  end_recompute(block);
+}
+
+void BlockWriter::begin_recompute(std::size_t block) {
   at(Phase::recompute, block);
-  builder_.allocate(compute_, MemoryCategory::activations, kind.memory.recomputed);
-  builder_.kernels(compute_, kind.recompute, labels(block).recompute);
+  builder_.allocate(compute_, MemoryCategory::activations, kind(block).memory.recomputed);
+}
+
+void BlockWriter::recompute_kernels(std::size_t block, std::span<const Kernel> kernels) {
+  at(Phase::recompute, block);
+  builder_.kernels(compute_, kernels, labels(block).recompute);
+}
+
+void BlockWriter::end_recompute(std::size_t block) {
   at(Phase::backward, block);
-  builder_.allocate(compute_, MemoryCategory::temporary, kind.memory.backward_transient);
+  builder_.allocate(compute_, MemoryCategory::temporary, kind(block).memory.backward_transient);
 }
 
 void BlockWriter::backward_kernels(std::size_t block, std::span<const Kernel> kernels) {

@@ -25,7 +25,7 @@ struct StepInput {
 };
 
 /// Which ranks a communicator of a program joins.
-enum class RankGroup : std::uint8_t { shard, replicate, world };
+enum class RankGroup : std::uint8_t { shard, replicate, world, reshard };
 
 /// A strategy's answer.
 struct WrittenStep {
@@ -36,6 +36,7 @@ struct WrittenStep {
 
 WrittenStep write_single_card_step(const StepInput& input);
 WrittenStep write_ddp_step(const StepInput& input);
+WrittenStep write_fsdp1_step(const StepInput& input);
 WrittenStep write_fsdp2_step(const StepInput& input);
 
 BuilderOptions builder_options(const Scenario& scenario);
@@ -64,11 +65,18 @@ class BlockWriter {
   BlockWriter(ProgramBuilder& builder, const Workload& workload, StreamId compute);
 
   void forward(std::size_t block);
+  /// The same in parts: what the block takes; kernels of its forward; what it gives back.
+  void begin_forward(std::size_t block);
+  void forward_kernels(std::size_t block, std::span<const Kernel> kernels);
+  void end_forward(std::size_t block);
   /// Recomputation and backward, all of it.
   void backward(std::size_t block);
   /// The same in parts, for strategies that do something in between: recomputation and what the backward allocates;
   /// kernels of the backward, which stay valid as ProgramBuilder::kernels asks; what the block gives back.
   void begin_backward(std::size_t block);
+  void begin_recompute(std::size_t block);   ///< these three instead of begin_backward
+  void recompute_kernels(std::size_t block, std::span<const Kernel> kernels);
+  void end_recompute(std::size_t block);
   void backward_kernels(std::size_t block, std::span<const Kernel> kernels);
   void end_backward(std::size_t block);
 

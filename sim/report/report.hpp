@@ -28,6 +28,9 @@ std::string results_csv(std::span<const RunResult> results);
 /// arrows between the members of a collective, counters for links (if the timeline recorded rates) and memory.
 std::string chrome_trace(const RunResult& result, const Plan& plan, const Topology& topology, const Timeline& timeline);
 
+/// Rank 0's streams as a picture: a row for the CPU, where it waits, and one for each stream, a box for each op.
+std::string timeline_svg(const RunResult& result, const Plan& plan, const Timeline& timeline);
+
 /// `takt topo show`: devices, path-type matrix, bandwidth matrix (nominal and effective), NVLink domains, assumptions.
 std::string topology_table(const Topology& topology);
 

@@ -107,8 +107,10 @@ std::string describe_strategy(const RunResult& result) {
   const bool is_fsdp = parallel.strategy == Strategy::fsdp1 || parallel.strategy == Strategy::fsdp2;
   if (is_fsdp && parallel.sharding == Sharding::full) text += " full shard";
   if (is_fsdp && parallel.sharding == Sharding::grad_op) text += " shard grad-op";
-  if (is_fsdp && parallel.sharding == Sharding::hybrid) {
-    return text + " hybrid: " + format_count(result.facts.replicas) + " replicas of " +
+  if (is_fsdp && parallel.sharding == Sharding::no_shard) text += " without sharding";
+  const bool keeps = parallel.sharding == Sharding::hybrid_grad_op;
+  if (is_fsdp && (parallel.sharding == Sharding::hybrid || keeps)) {
+    return text + (keeps ? " hybrid grad-op: " : " hybrid: ") + format_count(result.facts.replicas) + " replicas of " +
            format_count(result.facts.shard_ranks) + " ranks";
   }
   return text + " over " + format_count(result.metrics.ranks) + " ranks";

@@ -150,6 +150,12 @@ void add_optimizer(Workload& workload, const Scenario& scenario) {
   workload.states = model_states(workload, cost);
 }
 
+/// The rotary embedding's inverse frequencies, the only buffer of these models: FP32, one for each pair of a head.
+Bytes buffer_bytes(const TransformerShape& shape) {
+  constexpr std::int64_t fp32 = 4;
+  return shape.learned_positions > 0 ? Bytes{} : Bytes(shape.head_dim / 2 * fp32);
+}
+
 Workload transformer_workload(const ModelSpec& model, const Scenario& scenario, const KernelPricer& pricer) {
   const Recipe recipe = make_recipe(*model.transformer, scenario);
   Workload workload;
@@ -158,6 +164,7 @@ Workload transformer_workload(const ModelSpec& model, const Scenario& scenario, 
   workload.tokens = recipe.tokens;
   workload.parameters = parameter_count(recipe.shape);
   workload.trainable_parameters = trainable_elements(workload);
+  workload.buffers = buffer_bytes(recipe.shape);
   add_optimizer(workload, scenario);
   return workload;
 }

@@ -74,6 +74,7 @@ struct Workload {
   double optimizer_temporary = 0.0;    ///< bytes a trainable element alive only during the optimizer step (O2, M5)
   double gradient_state_bytes = 4.0;   ///< stored gradient bytes a trainable element
   double reduce_bytes = 4.0;           ///< bytes an element of a gradient as it is reduced
+  Bytes buffers{};                     ///< module buffers, which DDP broadcasts (semantics D14)
   std::string provenance;              ///< of the kernel prices
 
   const BlockKind& block(std::size_t position) const { return kinds[blocks[position]]; }

@@ -98,14 +98,21 @@ class RandomScenario {
     p.strategy = pick<Strategy>({Strategy::none, Strategy::ddp, Strategy::fsdp1, Strategy::fsdp2, Strategy::zero1,
                                  Strategy::zero2, Strategy::zero3});
     const bool fsdp = p.strategy == Strategy::fsdp1 || p.strategy == Strategy::fsdp2;
-    if (fsdp) p.sharding = pick<Sharding>({Sharding::full, Sharding::grad_op, Sharding::hybrid});
+    if (fsdp) p.sharding = pick<Sharding>({Sharding::full, Sharding::grad_op, Sharding::hybrid, Sharding::hybrid_grad_op});
+    if (p.strategy == Strategy::fsdp1 && flag()) p.sharding = Sharding::no_shard;
+    p.ddp = {flag(), flag(), flag(), pick<CommHook>({CommHook::none, CommHook::bf16, CommHook::fp16})};
+    // any other wrapping asks for adapters in the base's format
+    p.fsdp1 = {pick<BackwardPrefetch>({BackwardPrefetch::pre, BackwardPrefetch::post, BackwardPrefetch::none}), flag(),
+               flag(), flag(), WrapPolicy::peft};
+    p.fsdp2 = {integer(0, 8), flag(), flag()};
     p.shard_group = integer(0, 8);
     if (flag()) p.prefetch = integer(0, 4);
     p.bucket_size = Bytes(integer(1, 1'000'000'000));
     p.first_bucket_small = flag();
     p.gradient_as_bucket_view = flag();
     // grad-op and resharding after forward contradict each other under FSDP2
-    p.reshard_after_forward = !(p.strategy == Strategy::fsdp2 && p.sharding == Sharding::grad_op) && flag();
+    const bool keeps = p.sharding == Sharding::grad_op || p.sharding == Sharding::hybrid_grad_op;
+    p.reshard_after_forward = !(p.strategy == Strategy::fsdp2 && keeps) && flag();
     p.sync_each_micro_step = flag();
   }
 

@@ -94,6 +94,25 @@ TEST_CASE("after the step only weights, optimizer states and buckets are left", 
   }
 }
 
+TEST_CASE("after an FSDP1 step only weights and optimizer states are left, whatever it shards", "[plan]") {
+  const KernelPricer pricer = toy::pricer();
+  Workload workload = with_activations(toy::transformer(3));
+  Scenario scenario = accumulating(true);
+  for (const bool sync : {true, false}) {
+    scenario.parallel.sync_each_micro_step = sync;
+    for (const double reduce_bytes : {2.0, 4.0}) {
+      workload.reduce_bytes = reduce_bytes;
+      for (const Sharding sharding : {Sharding::full, Sharding::grad_op, Sharding::hybrid_grad_op}) {
+        scenario.parallel.sharding = sharding;
+        REQUIRE(left_over(write_fsdp1_step({scenario, workload, pricer, 2, 1}).program) == states(2832 / 2));
+        REQUIRE(left_over(write_fsdp1_step({scenario, workload, pricer, 2, 2}).program) == states(2832 / 2));
+        REQUIRE(left_over(write_fsdp1_step({scenario, workload, pricer, 1, 2}).program) == states(2832));
+        REQUIRE(left_over(write_fsdp1_step({scenario, workload, pricer, 1, 1}).program) == states(2832));
+      }
+    }
+  }
+}
+
 TEST_CASE("one card: the peak is at the start of the backward of the last block", "[plan]") {
   // Kept activations of five blocks 5000, what the head's backward adds 500 + 30; gradients of the head: 64 x 16 + 16
   // elements of 4 bytes. Later blocks give back 1000 and add at most 4096 + ... bytes of gradients: the embedding's
