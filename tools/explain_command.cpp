@@ -32,7 +32,7 @@ ExitStatus explain_one(const SourceText& source, const Overrides& overrides, Lib
   const Result<FinishedRun> run = takt::run(source, overrides, library, {});
   environment.err << render(run.diagnostics());
   if (!run) return ExitStatus::invalid;
-  Result<std::vector<Sensitivity>> list = sensitivities(run->built.plan, run->topology.resources(), more);
+  Result<std::vector<Sensitivity>> list = sensitivities(run->played(), run->topology.resources(), more);
   const Result<Sensitivity> host = faster_host(source, overrides, run->result.scenario.assumptions, library);
   if (!list || !host) {
     environment.err << render(list.diagnostics()) << render(host.diagnostics());

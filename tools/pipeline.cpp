@@ -69,6 +69,8 @@ Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Li
                                        {.executor = options.executor, .record_rates = options.record_rates});
   Diagnostics said = run.warnings;
   if (!keep(timeline, said)) return said;
+  std::optional<Plan> whole;
+  if (begins_earlier(run.built.plan)) whole = run.built.plan;
   keep_measured_part(run.built.plan, *timeline);
 
   RunResult result;
@@ -83,7 +85,7 @@ Result<FinishedRun> run(const SourceText& source, const Overrides& overrides, Li
   result.diagnostics = said;
   result.scenario = std::move(run.scenario);
   return {FinishedRun{std::move(result), std::move(run.topology), std::move(run.workload), std::move(run.built),
-                      std::move(*timeline)},
+                      std::move(*timeline), std::move(whole)},
           std::move(said)};
 }
 

@@ -20,8 +20,12 @@ struct FinishedRun {
   RunResult result;
   Topology topology;
   Workload workload;
-  BuiltPlan built;
+  BuiltPlan built;            ///< with the measured iteration alone, as `timeline` has it
   Timeline timeline;
+  std::optional<Plan> whole;  ///< the plan as it was simulated, if the measured iteration is not its first
+
+  /// What to simulate again.
+  const Plan& played() const { return whole ? *whole : built.plan; }
 };
 
 /// What `takt check` does: all steps up to the plan.

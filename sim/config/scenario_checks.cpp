@@ -172,6 +172,7 @@ void check_flat_parameters(const Scenario& scenario, Reading& reading) {
 
 void check_ddp(const Scenario& scenario, Reading& reading) {
   const DdpSettings& ddp = scenario.parallel.ddp;
+  if (scenario.parallel.strategy != Strategy::ddp) return;
   if (!ddp.find_unused_parameters || !ddp.static_graph || !reading.is_set("parallel.ddp.static_graph")) return;
   reading.warning(reading.places.at("parallel.ddp.static_graph"),
                   "find_unused_parameters has no effect under static_graph, which knows what is used",

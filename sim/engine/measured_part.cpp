@@ -1,7 +1,6 @@
 #include "engine/measured_part.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -106,9 +105,13 @@ void cut_rates(Timeline& timeline) {
 
 }  // namespace
 
+bool begins_earlier(const Plan& plan) {
+  return std::any_of(plan.programs.begin(), plan.programs.end(),
+                     [](const Program& program) { return program.first_measured > 0; });
+}
+
 void keep_measured_part(Plan& plan, Timeline& timeline) {
-  const auto earlier = [](const Program& program) { return program.first_measured > 0; };
-  if (std::none_of(plan.programs.begin(), plan.programs.end(), earlier)) return;
+  if (!begins_earlier(plan)) return;
   std::vector<std::uint32_t> first;
   for (const Program& program : plan.programs) first.push_back(program.first_measured);
   std::vector<bool> cut(plan.programs.size(), false);

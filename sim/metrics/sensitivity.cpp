@@ -78,7 +78,7 @@ Result<std::vector<Sensitivity>> sensitivities(const Plan& plan, const ResourceT
   Diagnostics errors;
   const auto play = [&](const std::string& name, const Plan& changed, const ResourceTable& table) {
     const Result<Timeline> timeline = simulate(changed, table, {});
-    if (timeline) list.push_back({name, timeline->end});
+    if (timeline) list.push_back({name, timeline->end - timeline->begin});
     else errors = timeline.diagnostics();
   };
   play("compute", with_faster_kernels(plan, factor), with_faster_memories(resources, factor));

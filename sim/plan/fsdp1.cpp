@@ -23,6 +23,10 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace takt {
 namespace {
@@ -407,7 +411,12 @@ void Fsdp1Writer::reduce_gradient(Unit& unit) {
     temporary += sizes.reduced;
   }
   if (factors_.before > 1.0) shared_kernel(post_backward_, kernels.divide_before, "divide");
-  builder_.allocate(post_backward_, MemoryCategory::buffers, sizes.reduced_shard);
+  // The result is the sharded gradient, unless it is cast to it or added to an earlier one.
+  const bool in_place = !sizes.casts_reduced && !unit.reduced_gradient;
+  if (in_place)
+    builder_.allocate(post_backward_, MemoryCategory::gradients, sizes.gradient_shard);
+  else
+    builder_.allocate(post_backward_, MemoryCategory::buffers, sizes.reduced_shard);
   if (input_.shard_ranks > 1) {
     builder_.collective(post_backward_, shard_, {CollectiveKind::reduce_scatter, sizes.reduced}, "reduce-scatter");
     builder_.release(post_backward_, MemoryCategory::gradients, sizes.gradient);
@@ -429,10 +438,14 @@ void Fsdp1Writer::reduce_over_replicas(Unit& unit) {
     builder_.collective(all_reduce_, replicate_, {CollectiveKind::all_reduce, sizes.reduced_shard}, "all-reduce");
   }
   if (factors_.after > 1.0) shared_kernel(all_reduce_, kernels.divide_after, "divide");
-  if (!unit.reduced_gradient) builder_.allocate(all_reduce_, MemoryCategory::gradients, sizes.gradient_shard);
-  if (sizes.casts_reduced) shared_kernel(all_reduce_, kernels.cast_reduced, "cast reduced shard");
+  if (sizes.casts_reduced) {
+    if (!unit.reduced_gradient) builder_.allocate(all_reduce_, MemoryCategory::gradients, sizes.gradient_shard);
+    shared_kernel(all_reduce_, kernels.cast_reduced, "cast reduced shard");
+  }
   if (unit.reduced_gradient) shared_kernel(all_reduce_, kernels.accumulate, "accumulate");
-  builder_.release(all_reduce_, MemoryCategory::buffers, sizes.reduced_shard);
+  if (sizes.casts_reduced || unit.reduced_gradient) {
+    builder_.release(all_reduce_, MemoryCategory::buffers, sizes.reduced_shard);
+  }
   unit.reduced_gradient = true;
   unit.kept_gradient = false;
 }

@@ -49,7 +49,7 @@ struct Unit {
   bool reshard_after_forward = true;
   std::optional<Event> gathering;  // its all-gather is issued and not yet copied out
   bool unsharded = false;
-  bool in_group = false;           // the reshard group holds its parameters
+  std::optional<Event> in_group;   // the reshard group holds its parameters, once this copy is done
   bool kept_gradients = false;     // unsharded, of earlier micro-steps
   bool reduced_gradients = false;  // sharded, of earlier micro-steps
   bool post_backward_due = false;
@@ -344,6 +344,7 @@ void Fsdp2Writer::unshard(Unit& unit) {
   if (unit.unsharded || unit.gathering) return;
   const UnitSizes& sizes = *unit.sizes;
   if (parallel_.prefetch == 0) gather_streams_wait(builder_.record(compute_));  // nothing ahead of compute
+  if (unit.in_group) gather_streams_wait(*unit.in_group);
   at(Phase::communication, unit);
   builder_.allocate(copy_in_, MemoryCategory::buffers, sizes.gathered);
   shared_kernel(copy_in_, unit.in_group ? unit.kernels->group_copy : unit.kernels->gather_copy_in,
@@ -368,7 +369,8 @@ void Fsdp2Writer::wait_for_unshard(Unit& unit, Pass pass) {
   shared_kernel(compute_, unit.kernels->copy_out, "all-gather copy-out");
   const Event copied = builder_.record(compute_);
   builder_.release(compute_, MemoryCategory::buffers, gathered);
-  if (std::exchange(unit.in_group, false)) builder_.release(compute_, MemoryCategory::gathered, group_part(unit));
+  if (unit.in_group) builder_.release(compute_, MemoryCategory::gathered, group_part(unit));
+  unit.in_group.reset();
   if (pass == Pass::forward)
     last_copy_out_ = copied;
   else
@@ -383,17 +385,16 @@ void Fsdp2Writer::reshard(Unit& unit) {
   unit.unsharded = false;
 }
 
-/// Frees a layer, or leaves its parameters to the reshard group: each rank copies its part, and the next gather waits
-/// for that (S8).
+/// Frees a layer, or leaves its parameters to the reshard group: each rank copies its part, and the layer's next gather
+/// waits for that (S8).
 void Fsdp2Writer::reshard_after_forward(Unit& unit) {
   if (group_ < input_.shard_ranks && unit.unsharded) {
     at(Phase::forward, unit);
     builder_.allocate(compute_, MemoryCategory::gathered, group_part(unit));
     shared_kernel(compute_, unit.kernels->group_copy, "reshard group copy");
-    unit.in_group = true;
+    unit.in_group = builder_.record(compute_);
   }
   reshard(unit);
-  if (unit.in_group) gather_streams_wait(builder_.record(compute_));
 }
 
 void Fsdp2Writer::gather_streams_wait(const Event& event) {

@@ -44,11 +44,14 @@ TEST_CASE("reshard_after_forward = k: the backward gathers among k ranks, from p
     REQUIRE(program.comms[index(call.comm)].name == (i < 3 ? "shard" : "reshard"));
     REQUIRE(program.comms[index(call.comm)].calls[call.call].bytes == Bytes(512));
   }
-  // A part is half a layer, read and written; the next gather waits for the copy.
+  // A part is half a layer, read and written; the layer's own next gather waits for the copy.
   const std::vector<std::size_t> copies = find(program, "reshard group copy");
   REQUIRE(copies.size() == 3);
   REQUIRE(std::get<Segment>(program.ops[copies[0]].work).memory_bytes == 512);
-  REQUIRE(waits_for(program.ops[gathers[2]], copies[0]));
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    REQUIRE(waits_for(program.ops[gathers[5 - layer]], copies[layer]));
+    if (layer < 2) REQUIRE_FALSE(waits_for(program.ops[gathers[layer + 1]], copies[layer]));
+  }
   // The reduce-scatter still goes over the whole shard group.
   const auto& reduce = std::get<Collective>(program.ops[find(program, "reduce-scatter")[0]].work);
   REQUIRE(program.comms[index(reduce.comm)].name == "shard");

@@ -9,7 +9,7 @@ namespace {
 
 /// Compute 0-4 ms of unit 7, a collective 2-5 ms, a wait of the CPU 1-3 ms.
 Plan plan_of() {
-  ProgramBuilder builder({});
+  ProgramBuilder builder(BuilderOptions{});
   const StreamId compute = builder.stream(StreamKind::compute, "compute");
   const StreamId gather = builder.stream(StreamKind::all_gather, "gather <1>");
   builder.stream(StreamKind::all_reduce, "idle");

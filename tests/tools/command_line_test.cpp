@@ -69,6 +69,8 @@ TEST_CASE("wrong usage is status 2, with a hint", "[tools]") {
        "error: --set needs KEY=VALUE, not 'batch'\nhint: for example batch.micro_batch=2\n"},
       {{"run", "x.toml", "--threads", "0"}, "error: --threads cannot be '0'\nhint: give a whole number from 1\n"},
       {{"run", "a.toml", "b.toml", "--trace", "t.json"}, "error: --trace is for one scenario at a time\n"},
+      {{"run", "a.toml", "b.toml", "--timeline", "t.svg"}, "error: --timeline is for one scenario at a time\n"},
+      {{"run", "x.toml", "--iterations", "0"}, "error: --iterations cannot be '0'\nhint: give a whole number from 1\n"},
       {{"compare", "a.toml"}, "error: takt compare needs two to four scenarios\nhint: see takt compare --help\n"},
       {{"check"}, "error: takt check needs a scenario, or --keys\nhint: see takt check --help\n"},
       {{"completion", "fish"}, "error: takt completion knows one shell: bash\n"},

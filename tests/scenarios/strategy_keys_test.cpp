@@ -1,0 +1,68 @@
+// Keys of the strategies change whole runs in the direction that the rules say: four layers on a link that is too slow,
+// and two servers under hybrid sharding.
+#include "catch.hpp"
+#include "support/scenarios.hpp"
+
+using namespace takt;
+
+namespace {
+
+StepMetrics metrics(const char* name, const Overrides& overrides = {}) {
+  return test::finished(name, overrides).result.metrics;
+}
+
+double step(const char* name, const Overrides& overrides = {}) {
+  return to_seconds(metrics(name, overrides).step_time);
+}
+
+}  // namespace
+
+TEST_CASE("DDP's first step hides nothing and its later ones do (D2)", "[scenarios]") {
+  CHECK(metrics("overlap-ddp", {{"assumptions.iteration", "1"}}).communication.overlap_ratio < 0.01);
+  CHECK(metrics("overlap-ddp").communication.overlap_ratio > 0.4);
+  CHECK(step("overlap-ddp", {{"assumptions.iteration", "2"}}) > step("overlap-ddp"));
+  CHECK(step("overlap-ddp", {{"assumptions.iteration", "9"}}) == step("overlap-ddp"));
+}
+
+TEST_CASE("FSDP1: no prefetch exposes gathers; the limiter trades memory for time (F12, F22, F24)", "[scenarios]") {
+  const StepMetrics usual = metrics("overlap-fsdp1");
+  CHECK(step("overlap-fsdp1", {{"parallel.fsdp1.backward_prefetch", "none"}}) > 1.1 * to_seconds(usual.step_time));
+  const StepMetrics unlimited = metrics("overlap-fsdp1", {{"parallel.fsdp1.limit_all_gathers", "false"}});
+  CHECK(unlimited.step_time <= usual.step_time);
+  CHECK(unlimited.memory.peak >= usual.memory.peak);
+}
+
+TEST_CASE("keeping parameters after forward saves a gather and costs memory (F15, S8)", "[scenarios]") {
+  for (const char* name : {"overlap-fsdp1", "overlap-fsdp2"}) {
+    CAPTURE(name);
+    const StepMetrics full = metrics(name);
+    const StepMetrics kept = metrics(name, {{"parallel.sharding", "grad-op"}});
+    CHECK(kept.step_time < full.step_time);
+    CHECK(kept.communication.received_per_card < full.communication.received_per_card);
+    CHECK(kept.memory.peak > full.memory.peak);
+  }
+}
+
+TEST_CASE("a measured step of many counts as a step of its own", "[scenarios]") {
+  // The third step and the steady one are the same, and links carry what one step moves: 3 x 400 MB x 4 layers / 2.
+  const StepMetrics third = metrics("overlap-fsdp1", {{"assumptions.iteration", "3"}});
+  const StepMetrics steady = metrics("overlap-fsdp1");
+  CHECK(third.step_time == steady.step_time);
+  CHECK(steady.communication.received_per_card == Bytes(2'400'000'000));
+  bool found = false;
+  for (const LinkMetrics& link : steady.links) {
+    if (link.name != "gpu0 -> sw0") continue;
+    found = true;
+    CHECK(static_cast<double>(link.bytes.count()) == Approx(2.4e9));
+  }
+  CHECK(found);
+}
+
+TEST_CASE("hybrid: reducing the replicas in the last micro-step only spares the network (S13)", "[scenarios]") {
+  constexpr const char* name = "llama-3.1-8b-full-hybrid-2x-8x-rtx-pro-6000";
+  const Override two = {"batch.gradient_accumulation", "2"};
+  const StepMetrics each = metrics(name, {two});
+  const StepMetrics last = metrics(name, {two, {"parallel.fsdp2.all_reduce_each_micro_step", "false"}});
+  CHECK(last.communication.received_per_card < each.communication.received_per_card);
+  CHECK(last.step_time < each.step_time);
+}
