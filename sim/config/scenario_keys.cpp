@@ -298,20 +298,6 @@ auto nccl(auto member) {
   return at(&Scenario::nccl, &NcclEnvironment::settings, member);
 }
 
-/// A path, or "none" for an empty text.
-struct PathOrNone {
-  using Value = std::string;
-
-  std::string type() const { return "text, or \"none\""; }
-  std::string range() const { return ""; }
-  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
-    if (!Text{}.read(node, key, value, reading)) return false;
-    if (value == "none") value.clear();
-    return true;
-  }
-  std::string write(const Value& value) const { return value.empty() ? "\"none\"" : Text{}.write(value); }
-};
-
 Rows nccl_rows() {
   const Optional<Choice<NcclPathType>> level{nccl_levels, "default"};
   const Optional<Integer> channels{{1, 64}, "default"};
@@ -340,7 +326,7 @@ Rows nccl_rows() {
       key.optional("nccl.max_nchannels", nccl(&NcclSettings::max_channels), channels, "NCCL_MAX_NCHANNELS"),
       key.optional("nccl.min_ctas", nccl(&NcclSettings::min_ctas), channels, "NCCL_MIN_CTAS"),
       key.optional("nccl.max_ctas", nccl(&NcclSettings::max_ctas), channels, "NCCL_MAX_CTAS"),
-      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), PathOrNone{},
+      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), TextOrWord{"none"},
                    "NCCL_GRAPH_FILE: a path; its channels instead of a search"),
       key.optional("nccl.fabric", at(&Scenario::nccl, &NcclEnvironment::fabric), nccl_fabric_words,
                    "how the network between servers behaves: bare-metal RDMA, RoCE of a cloud, EFA, TCPX"),
