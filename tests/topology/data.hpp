@@ -22,7 +22,7 @@ inline std::string folder() {
 inline std::vector<std::string> names_in(const std::string& kind) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder() + kind)) {
-    names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
