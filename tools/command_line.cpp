@@ -68,7 +68,8 @@ std::string general_help(std::span<const Command> commands) {
   return "Takt simulates one step of distributed fine-tuning on a machine described by a file.\n\n" + table.text(2) +
          "\nEvery command has --help with an example. 'takt --version' prints the version.\n"
          "TAKT_PATH adds folders to search for models and topologies (colon-separated).\n"
-         "Exit status: 0 done, 1 invalid input or no fit with --require-fit, 2 wrong usage, 3 internal error.\n";
+         "Exit status: 0 done, 1 invalid input or no fit with --require-fit, 2 wrong usage, 3 internal error,\n"
+         "130 interrupted by Ctrl-C.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -160,7 +160,8 @@ ExitStatus play(SweepCall& call, SweepOutput& output, const Environment& environ
                                    points_text(points - present - counts.all()));
     return ExitStatus::interrupted;
   }
-  return counts.failed > 0 && counts.failed == counts.all() ? ExitStatus::invalid : ExitStatus::done;
+  const bool nothing_worked = present == 0 && counts.failed > 0 && counts.failed == counts.all();
+  return nothing_worked ? ExitStatus::invalid : ExitStatus::done;
 }
 
 ExitStatus execute(const ParsedOptions& options, const Environment& environment) {

@@ -231,19 +231,19 @@ void check_slice(const Scenario& scenario, Reading& reading) {
 /// A price is spread over years, and watts cost only at a price.
 void check_cost(const Scenario& scenario, Reading& reading) {
   const CostSettings& cost = scenario.cost;
-  for (const auto& [price, value] : {std::pair("cost.card", cost.card), std::pair("cost.server", cost.server)}) {
-    if (!value || !reading.is_set(price) || cost.years || !reading.is_sound("cost.years")) continue;
-    reading.error(reading.places.at(price), fmt::format("{} without cost.years: a price alone costs nothing an hour", price),
+  const char* price = cost.card ? "cost.card" : cost.server ? "cost.server" : nullptr;
+  if (price != nullptr && !cost.years && reading.is_sound("cost.years")) {
+    reading.error(place_of(reading.places, price, scenario.file),
+                  fmt::format("{} without cost.years: a price alone costs nothing an hour", price),
                   "set cost.years, the years over which it is written off");
-    break;
   }
-  if (cost.years && reading.is_set("cost.years") && !cost.card && !cost.server) {
-    reading.warning(reading.places.at("cost.years"), "cost.years has no effect: nothing is bought",
-                    "set cost.card or cost.server");
+  if (cost.years && !cost.card && !cost.server) {
+    reading.warning(place_of(reading.places, "cost.years", scenario.file),
+                    "cost.years has no effect: nothing is bought", "set cost.card or cost.server");
   }
-  if (cost.server_power && reading.is_set("cost.server_power") && !cost.power_price) {
-    reading.warning(reading.places.at("cost.server_power"), "cost.server_power has no effect: power has no price",
-                    "set cost.power_price");
+  if (cost.server_power && !cost.power_price) {
+    reading.warning(place_of(reading.places, "cost.server_power", scenario.file),
+                    "cost.server_power has no effect: power has no price", "set cost.power_price");
   }
 }
 
