@@ -19,7 +19,8 @@ Diagnostics check_keys(const Overrides& settings) {
   Diagnostics problems;
   for (const Override& setting : settings) {
     const auto begins = [&](const char* section) { return setting.key.starts_with(section); };
-    if (begins("nccl.") || begins("platform.") || begins("collectives.") || begins("assumptions.") || setting.key == "hardware.cards")
+    if (begins("nccl.") || begins("platform.") || begins("collectives.") || begins("assumptions.") ||
+        setting.key == "hardware.cards")
       continue;
     problems.push_back(usage_error("'" + setting.key + "' changes no collective",
                                    "use keys of nccl, collectives, platform, assumptions, or hardware.cards"));
@@ -35,7 +36,8 @@ Result<CollectiveSetup> collective_setup(const std::string& topology, const Over
   if (!scenario) return scenario.diagnostics();
   SourcePlace asked_at;
   asked_at.file = "command line";
-  Result<Topology> machine = named_topology(topology, asked_at, {scenario->assumptions.links, {scenario->platform, scenario->places}}, library);
+  Result<Topology> machine = named_topology(
+      topology, asked_at, {scenario->assumptions.links, {scenario->platform, scenario->places}}, library);
   if (!machine) return machine.diagnostics();
   const Result<std::vector<CardInstance>> cards = choose_cards(*scenario, *machine);
   if (!cards) return cards.diagnostics();

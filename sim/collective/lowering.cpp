@@ -177,14 +177,16 @@ struct CollectiveLowering::Impl {
     const auto members = static_cast<std::int64_t>(islands.size() * islands.front().size());
     for (const std::vector<IslandPart>& step : island_steps(call, islands)) {
       std::vector<std::uint32_t> ends;
-      double slowest_us = 0.0;
+      const std::size_t first = lowered.activities.size();
+      double slowest_us = 0.0, fixed_us = 0.0;
       for (const IslandPart& part : step) {
         Result<PricedCollective> priced = price_part(part);
         if (!priced) return priced.diagnostics();
         slowest_us = std::max(slowest_us, priced->account.time_us);
+        fixed_us = std::max(fixed_us, to_seconds(priced->lowered.fixed) * 1e6);
         append(lowered, priced->lowered, before, ends);
       }
-      whole.account.time_us += slowest_us;
+      whole.account.time_us += std::max(slowest_us, fixed_us + busiest_us(lowered, first));
       before = std::move(ends);
     }
     lowered.moved_per_rank = moved_by(call, members);
@@ -194,6 +196,20 @@ struct CollectiveLowering::Impl {
     lowered.explanation = fmt::format("hierarchical over {} islands of {} cards, {} CTAs", islands.size(),
                                       islands.front().size(), lowered.ctas);
     return whole;
+  }
+
+  /// How long the busiest resource takes for the activities from `first` on.
+  double busiest_us(const LoweredCollective& whole, std::size_t first) const {
+    std::map<ResourceId, double> units;
+    for (std::size_t i = first; i < whole.activities.size(); ++i) {
+      const Activity& activity = whole.activities[i];
+      for (const Demand& demand : activity.demands) units[demand.resource] += activity.work * demand.per_unit;
+    }
+    double busiest = 0.0;
+    for (const auto& [resource, amount] : units) {
+      busiest = std::max(busiest, amount / topology.resources()[index(resource)].capacity);
+    }
+    return busiest * 1e6;
   }
 
   Result<PricedCollective> price_part(const IslandPart& part) {

@@ -94,28 +94,33 @@ double SoloTime::time_us() const {
 
 std::vector<LinkLoad> link_loads(std::span<const Lane> lanes, const Topology& topology) {
   std::map<LinkId, LinkLoad> loads;
+  std::map<ResourceId, LinkLoad> sums;  // of links whose both directions together are capped too
   for (const Lane& lane : lanes) {
     for (const Hop& hop : lane.hops) {
+      const auto kind = static_cast<std::size_t>(hop.kind);
+      const double bytes = lane.share * hop.per_unit;
       for (const LinkId id : hop.links) {
-        const auto [entry, is_new] = loads.try_emplace(id);
-        LinkLoad& load = entry->second;
-        if (is_new) {
-          const Link& link = topology.link(id);
-          load = {id, link.kind, link.capacity.count(), raw_rate(link), {}};
-        }
-        load.by_kind[static_cast<std::size_t>(hop.kind)] += lane.share * hop.per_unit;
+        const Link& link = topology.link(id);
+        const LinkLoad fresh{id, link.kind, link.capacity.count(), raw_rate(link), {}};
+        loads.try_emplace(id, fresh).first->second.by_kind[kind] += bytes;
+        if (!link.both_directions) continue;
+        const double of_both = topology.resources()[index(*link.both_directions)].capacity;
+        const LinkLoad sum{id, link.kind, of_both, unlimited, {}};
+        sums.try_emplace(*link.both_directions, sum).first->second.by_kind[kind] += bytes;
       }
     }
   }
   // Links that are alike in all that counts limit alike: the first stands for them.
   std::vector<LinkLoad> list;
-  for (const auto& [id, load] : loads) {
+  const auto keep = [&](const LinkLoad& load) {
     const bool known = std::any_of(list.begin(), list.end(), [&](const LinkLoad& other) {
       return other.kind == load.kind && other.capacity == load.capacity && other.raw == load.raw &&
              other.by_kind == load.by_kind;
     });
     if (!known) list.push_back(load);
-  }
+  };
+  for (const auto& [id, load] : loads) keep(load);
+  for (const auto& [id, load] : sums) keep(load);
   return list;
 }
 
@@ -125,7 +130,7 @@ SoloTime solo_time(const CollectiveShape& shape, const RuntimeConstants& constan
     links.lower_to(load.capacity / load.all_kinds(), load);
     if (by_switches(shape.query)) {
       // The model counts all NVLinks of a card, whatever the passes.
-      if (is_nvlink(load))
+      if (is_nvlink(load) && load.raw < unlimited)
         kernels.lower_to(load.raw * constants.of(HopKind::nvlink).usable, load);
       else
         network.lower_to(1.0 / seconds_a_unit(load, shape.query, constants), load);

@@ -272,10 +272,10 @@ Rows collective_rows() {
 }
 
 const Choice<Switch> switches{{{"off", Switch::off}, {"on", Switch::on}}};
-const Choice<NcclVersion> nccl_versions{{{"2.21", NcclVersion::v2_21},
-                                         {"2.26", NcclVersion::v2_26},
-                                         {"2.27", NcclVersion::v2_27},
-                                         {"2.30", NcclVersion::v2_30}}};
+const Choice<NcclVersion> nccl_versions{{{"2.21.5", NcclVersion::v2_21},
+                                         {"2.26.2", NcclVersion::v2_26},
+                                         {"2.27.5", NcclVersion::v2_27},
+                                         {"2.30.7", NcclVersion::v2_30}}};
 const Choice<NcclPathType> nccl_levels{{{"LOC", NcclPathType::loc},
                                         {"NVL", NcclPathType::nvl},
                                         {"PIX", NcclPathType::pix},
@@ -297,6 +297,20 @@ const Choice<NcclFabric> nccl_fabric_words{{{"rdma", NcclFabric::rdma},
 auto nccl(auto member) {
   return at(&Scenario::nccl, &NcclEnvironment::settings, member);
 }
+
+/// A path, or "none" for an empty text.
+struct PathOrNone {
+  using Value = std::string;
+
+  std::string type() const { return "text, or \"none\""; }
+  std::string range() const { return ""; }
+  bool read(const Node& node, const std::string& key, Value& value, Reading& reading) const {
+    if (!Text{}.read(node, key, value, reading)) return false;
+    if (value == "none") value.clear();
+    return true;
+  }
+  std::string write(const Value& value) const { return value.empty() ? "\"none\"" : Text{}.write(value); }
+};
 
 Rows nccl_rows() {
   const Optional<Choice<NcclPathType>> level{nccl_levels, "default"};
@@ -326,9 +340,7 @@ Rows nccl_rows() {
       key.optional("nccl.max_nchannels", nccl(&NcclSettings::max_channels), channels, "NCCL_MAX_NCHANNELS"),
       key.optional("nccl.min_ctas", nccl(&NcclSettings::min_ctas), channels, "NCCL_MIN_CTAS"),
       key.optional("nccl.max_ctas", nccl(&NcclSettings::max_ctas), channels, "NCCL_MAX_CTAS"),
-      key.optional("nccl.nthreads", nccl(&NcclSettings::threads), Optional<Integer>{{64, 512}, "default"},
-                   "NCCL_NTHREADS: threads of a CTA"),
-      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), Text{},
+      key.optional("nccl.graph_file", at(&Scenario::nccl, &NcclEnvironment::graph_file), PathOrNone{},
                    "NCCL_GRAPH_FILE: a path; its channels instead of a search"),
       key.optional("nccl.fabric", at(&Scenario::nccl, &NcclEnvironment::fabric), nccl_fabric_words,
                    "how the network between servers behaves: bare-metal RDMA, RoCE of a cloud, EFA, TCPX"),

@@ -167,11 +167,19 @@ struct Bound {
   double median, ninetieth;
 };
 
-/// As they are, a little above: a change that makes one worse has to say so.
+/// A little above what they are: a change that makes one worse has to say so. Of predictions by constants that have not
+/// seen the machine: what the project promises.
 const std::vector<Bound>& bounds() {
+  constexpr Prediction recorded = Prediction::recorded, left_out = Prediction::left_out;
+  constexpr Sizes all = Sizes::all, big = Sizes::mebibyte_and_more;
   static const std::vector<Bound> list{
-      {"all sizes", {}, 6.5, 20.0},
-      {"1 MiB and more", {.sizes = Sizes::mebibyte_and_more}, 6.0, 20.0},
+      {"all sizes", {recorded, all, Tables::all}, 5.5, 18.0},
+      {"1 MiB and more", {recorded, big, Tables::all}, 5.0, 15.0},
+      {"PCIe peer-to-peer, 1 MiB and more", {recorded, big, Tables::all, "PCIe direct/SYS P2P"}, 14.0, 20.0},
+      {"PCIe switches, 1 MiB and more", {recorded, big, Tables::all, "PCIe switch"}, 14.0, 25.0},
+      {"bridges, 1 MiB and more", {recorded, big, Tables::all, "NVLink bridge"}, 15.0, 30.0},
+      {"left out, all sizes", {left_out, all, Tables::all}, 7.7, 23.0},
+      {"left out, 1 MiB and more", {left_out, big, Tables::all}, 6.1, 19.0},
   };
   return list;
 }
@@ -219,6 +227,7 @@ std::string collective_validation_text(const std::vector<CollectiveOutcome>& out
 std::vector<std::string> broken_bounds(const std::vector<CollectiveOutcome>& outcomes) {
   std::vector<std::string> broken;
   for (const Bound& bound : bounds()) {
+    if (bound.of.prediction == Prediction::left_out && !any_left_out(outcomes)) continue;
     const CollectiveScore now = score(outcomes, bound.of);
     if (now.median <= bound.median && now.ninetieth <= bound.ninetieth) continue;
     broken.push_back(fmt::format("{}: {} % over tables, recorded {:.1f} ({:.0f})", bound.what, score_text(now),

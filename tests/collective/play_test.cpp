@@ -181,3 +181,26 @@ TEST_CASE("under contention a collective stretches as its links are shared", "[c
   const double both = simulated_us(call, topology);
   CHECK(both > 1.5 * alone);
 }
+
+TEST_CASE("message by message trees and switches take about as long as the fluid form", "[collective]") {
+  // Chunks fill and drain a tree of depth d: d chunks more than the buffer has; 256 MiB are dozens of chunks a channel.
+  struct Case {
+    const char* machine;
+    CollectiveAlgorithm algorithm;
+    double tolerance;
+  };
+  for (const Case& one : {Case{"8x-h200-sxm-hgx", CollectiveAlgorithm::nvls, 0.01},
+                          Case{"8x-h200-nvl-two-4-way-bridges", CollectiveAlgorithm::tree, 0.3},
+                          Case{"8x-rtx-pro-6000-server-4-switches", CollectiveAlgorithm::ring, 0.1}}) {
+    INFO(one.machine);
+    const Topology topology = named(one.machine);
+    CollectiveOptions options;
+    options.settings.algorithm = one.algorithm;
+    const auto fluid = priced({CollectiveKind::all_reduce, Bytes(256 << 20)}, topology, options).lowered;
+    options.settings.fidelity = Fidelity::chunked;
+    options.settings.chunk = Chunk::nccl;
+    const auto chunked = priced({CollectiveKind::all_reduce, Bytes(256 << 20)}, topology, options).lowered;
+    CHECK(chunked.activities.size() > fluid.activities.size());
+    CHECK(simulated_us(chunked, topology) == Approx(simulated_us(fluid, topology)).epsilon(one.tolerance));
+  }
+}

@@ -71,13 +71,7 @@ TEST_CASE("the rest of NCCL's settings changes the plan as NCCL's rules say", "[
   }
   SECTION("N3: 2.21 knows no Sapphire Rapids and reckons with 10 GB/s between its sockets") {
     const char* box = "8x-l40s-dual-spr";
-    CHECK(*plan(box, {{"nccl.version", "2.21"}}).planned_us > 1.5 * *plan(box, {}).planned_us);
-  }
-  SECTION("nthreads: fewer threads a CTA take more CTAs at the same size") {
-    const CollectiveCall middle{CollectiveKind::all_gather, Bytes(256 << 10)};
-    const Overrides few{{"nccl.nthreads", "128"}, {"nccl.proto", "Simple"}};
-    const Overrides many{{"nccl.nthreads", "512"}, {"nccl.proto", "Simple"}};
-    CHECK(account("8x-h200-sxm-hgx", middle, few).ctas > account("8x-h200-sxm-hgx", middle, many).ctas);
+    CHECK(*plan(box, {{"nccl.version", "2.21.5"}}).planned_us > 1.5 * *plan(box, {}).planned_us);
   }
   SECTION("a graph file replaces the search") {
     const std::string file = test::source_dir() + "/validation/collectives/turin-graph.xml";

@@ -33,10 +33,11 @@ TEST_CASE("takt collective prints nccl-tests' columns", "[tools]") {
       {"collective", "all_gather", "--topology", "8x-h200-sxm-hgx", "--ranks", "4", "--sizes", "1M:16M:x4"});
   REQUIRE(table.status == ExitStatus::done);
   CHECK(table.out.find("all_gather over 4 cards of 8x-h200-sxm-hgx\n") == 0);
-  CHECK(table.out.find("size (B)   count  type   redop  root  time (us)  algbw (GB/s)  busbw (GB/s)") !=
+  CHECK(table.out.find("size (B)    count  type   redop  root  time (us)  algbw (GB/s)  busbw (GB/s)") !=
         std::string::npos);
-  CHECK(lines(table.out) == 2 + 3);
-  CHECK(table.out.find("1048576   65536  float  none     -1") != std::string::npos);  // 1 MiB of floats over four ranks
+  CHECK(lines(table.out) == 3 + 3);
+  CHECK(table.out.find(" 1048576    65536  float  none     -1") !=
+        std::string::npos);  // 1 MiB of floats over four ranks
   const Outcome explained = takt_command(
       {"collective", "all-reduce", "--topology", "8x-rtx-pro-6000-server-dual-turin", "--sizes", "32M", "--explain"});
   CHECK(explained.out.find("NCCL finds: 8 ranks on 1 node; ring 1 x 0.1") != std::string::npos);
@@ -53,7 +54,7 @@ TEST_CASE("takt collective reads a log of nccl-tests and prints it beside the pr
   const Outcome outcome = takt_command({"collective", "all_reduce", "--topology", "8x-h100-sxm-hgx", "--log", log});
   REQUIRE(outcome.status == ExitStatus::done);
   CHECK(outcome.out.find("over 8 cards") != std::string::npos);
-  CHECK(lines(outcome.out) == 2 + 4 + 1);
+  CHECK(lines(outcome.out) == 3 + 4 + 1);
   CHECK(outcome.out.find("measured (us)") != std::string::npos);
   CHECK(outcome.out.find("median error ") != std::string::npos);
 }

@@ -13,12 +13,12 @@
 // first. Only a port's bandwidth that no other channel uses counts.
 #include "collective/nccl/channel_search.hpp"
 
-#include <algorithm>
-#include <optional>
-
 #include "base/contract.hpp"
 #include "collective/nccl/link_budget.hpp"
 #include "collective/nccl/nic_affinity.hpp"
+
+#include <algorithm>
+#include <optional>
 
 namespace takt::nccl {
 namespace {
@@ -29,19 +29,26 @@ enum class CardOrder : std::uint8_t { by_nearness, by_number, as_before };
 
 /// What is left to do in the channel that is being walked.
 struct Walk {
-  int back_to_net = never;   ///< the step after which the channel goes to a port
-  int back_to_first = never; ///< the step after which it closes the ring
+  int back_to_net = never;    ///< the step after which the channel goes to a port
+  int back_to_first = never;  ///< the step after which it closes the ring
   CardOrder order = CardOrder::by_nearness;
 };
 
 /// In whole GB/s, as cards are ranked.
-std::int64_t whole_gigabytes(NcclSpeed speed) { return speed.count() / 1000; }
+std::int64_t whole_gigabytes(NcclSpeed speed) {
+  return speed.count() / 1000;
+}
 
 class ChannelSearch {
  public:
   ChannelSearch(const RoutedMachine& machine, Reach reach, const ChannelGraph& trial, std::int64_t steps,
                 ChannelGraph& best)
-      : machine_(machine), graph_(machine.graph), reach_(reach), trial_(trial), best_(best), steps_left_(steps),
+      : machine_(machine),
+        graph_(machine.graph),
+        reach_(reach),
+        trial_(trial),
+        best_(best),
+        steps_left_(steps),
         links_left_(machine) {
     cards_ = graph_.gpus.size();
     trial_.channels = 0;
@@ -54,6 +61,7 @@ class ChannelSearch {
     for (std::size_t gpu = 0; gpu < cards_; ++gpu) {
       fixed_order_.push_back(graph_.nvswitch ? neighbours_of(gpu) : nearest_from(gpu));
     }
+    if (reach == Reach::several_nodes) look_up_ports();
   }
 
   SearchOutcome run() {
@@ -63,6 +71,17 @@ class ChannelSearch {
   }
 
  private:
+  /// A search asks for these at every step; they depend on nothing that it changes.
+  void look_up_ports() {
+    ports_ = nets_to_try(machine_, RoutedMachine::no_gpu, trial_.type_inter);
+    for (std::size_t gpu = 0; gpu < cards_; ++gpu) {
+      ports_of_.push_back(nets_to_try(machine_, gpu, trial_.type_inter));
+    }
+    for (std::size_t port = 0; port < graph_.nets.size(); ++port) {
+      cards_near_.push_back(nearest_gpus(machine_, port));
+    }
+  }
+
   // --- channels -----------------------------------------------------------------------------------------------------
 
   void next_channel() {
@@ -87,7 +106,7 @@ class ChannelSearch {
   }
 
   void start_at_nets() {
-    const std::vector<std::size_t> ports = nets_to_try(machine_, RoutedMachine::no_gpu, trial_.type_inter);
+    const std::vector<std::size_t>& ports = ports_;
     // Ports are matched and booked in whole GB/s.
     const NcclSpeed booked(whole_gigabytes(trial_.speed_inter) * 1000);
     for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -122,7 +141,7 @@ class ChannelSearch {
     }
     if (trial_.channels == 0 && !graph_.nvswitch) try_by_number(from, walk);
     if (near != RoutedMachine::no_gpu) enter(from, near, 0, walk);
-    for (const std::size_t gpu : nearest_gpus(machine_, port)) {
+    for (const std::size_t gpu : cards_near_[port]) {
       if (gpu != near && machine_.path_from_net(port, gpu).type < NcclPathType::none) enter(from, gpu, 0, walk);
     }
     return false;
@@ -217,9 +236,14 @@ class ChannelSearch {
 
   void go_on(std::size_t gpu, int step, const Walk& walk) {
     switch (walk.order) {
-      case CardOrder::by_number: enter(graph_.gpus[gpu], static_cast<std::size_t>(step) + 1, step + 1, walk); return;
-      case CardOrder::as_before: enter(graph_.gpus[gpu], card_before(step + 1), step + 1, walk); return;
-      case CardOrder::by_nearness: break;
+      case CardOrder::by_number:
+        enter(graph_.gpus[gpu], static_cast<std::size_t>(step) + 1, step + 1, walk);
+        return;
+      case CardOrder::as_before:
+        enter(graph_.gpus[gpu], card_before(step + 1), step + 1, walk);
+        return;
+      case CardOrder::by_nearness:
+        break;
     }
     // Only on the way to a port the order depends on what channels have taken.
     if (walk.back_to_net == never || graph_.nvswitch) {
@@ -242,7 +266,7 @@ class ChannelSearch {
 
   void go_to_net(std::size_t gpu, int step, const Walk& walk) {
     const std::size_t start = port_in();
-    for (const std::size_t port : nets_to_try(machine_, gpu, trial_.type_inter)) {
+    for (const std::size_t port : ports_of_[gpu]) {
       if (!may_leave_by(port, start, step)) continue;
       // The first two cards of a balanced tree carry half of the network traffic each.
       const bool halved = trial_.pattern == ChannelPattern::balanced_tree;
@@ -405,14 +429,17 @@ class ChannelSearch {
   std::size_t cards_ = 0;
   LinkBudget links_left_;
   std::vector<NcclSpeed> port_left_;
-  std::vector<std::uint64_t> used_;  ///< of a card: bit c if channel c has passed it
+  std::vector<std::uint64_t> used_;                      ///< of a card: bit c if channel c has passed it
   std::vector<std::vector<std::uint16_t>> fixed_order_;  ///< from a card, where no port is to be reached
+  std::vector<std::size_t> ports_;                       ///< in the order in which channels try them
+  std::vector<std::vector<std::size_t>> ports_of_;       ///< the same for one card
+  std::vector<std::vector<std::size_t>> cards_near_;     ///< of each port
 };
 
 }  // namespace
 
-SearchOutcome search_channels(const RoutedMachine& machine, Reach reach, const ChannelGraph& trial,
-                              std::int64_t steps, ChannelGraph& best) {
+SearchOutcome search_channels(const RoutedMachine& machine, Reach reach, const ChannelGraph& trial, std::int64_t steps,
+                              ChannelGraph& best) {
   return ChannelSearch(machine, reach, trial, steps, best).run();
 }
 

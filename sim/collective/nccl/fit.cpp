@@ -7,7 +7,7 @@ namespace takt {
 namespace {
 
 constexpr double wild_row = 0.02;
-constexpr double prior_weight = 0.002;
+constexpr double prior_weight = 0.0002;
 
 /// One value that some constants share.
 struct Parameter {

@@ -85,8 +85,10 @@ class ServerReader {
     std::vector<VertexId> frontier;
     for (const auto& [vertex, links] : links_) {
       if (topology_.device(vertex).kind != DeviceKind::socket) continue;
-      switch_or_cpu_[vertex] = {PciSlot::Above::cpu, system_.cpus.size(), {}};
-      system_.cpus.push_back(cpu_of(topology_.device(vertex)));
+      // Root complexes that chip fabric joins are one NUMA domain, and one CPU to NCCL.
+      const auto [cpu, is_new] = cpu_of_numa_.try_emplace(topology_.device(vertex).socket, system_.cpus.size());
+      if (is_new) system_.cpus.push_back(cpu_of(topology_.device(vertex)));
+      switch_or_cpu_[vertex] = {PciSlot::Above::cpu, cpu->second, {}};
       frontier.push_back(vertex);
     }
     for (std::size_t next = 0; next < frontier.size(); ++next) {
@@ -165,6 +167,7 @@ class ServerReader {
   std::map<VertexId, std::vector<LinkId>> links_;
   std::map<VertexId, PciSlot> slots_, switch_or_cpu_;
   std::map<VertexId, std::size_t> position_of_card_;
+  std::map<std::int32_t, std::size_t> cpu_of_numa_;
   NcclSystem system_;
 };
 
