@@ -119,13 +119,18 @@ class SweepReader {
       one.values = *list;
       if (list->empty()) return reading_.error(value.place, fmt::format("the list of {} is empty", key));
     } else if (is_range(value)) {
-      one.values = range_values(value, key, reading_);
+      one.values = range_values(value, key, numbers_of(key), reading_);
       if (one.values.empty()) return;
     } else {
       return reading_.error(value.place, fmt::format("an axis is a list or a range, not {}", describe(value)),
                             fmt::format("write [{}], or {{ from = 1, to = 8, factor = 2 }}", toml_value(value)));
     }
     sweep_.axes.push_back({{std::move(one)}});
+  }
+
+  static RangeNumbers numbers_of(const std::string& key) {
+    const KeyOutline* outline = scenario_keys().outline(key);
+    return outline != nullptr && outline->type.starts_with("integer") ? RangeNumbers::whole : RangeNumbers::any;
   }
 
   static bool is_axis(const NodeChange& change) {

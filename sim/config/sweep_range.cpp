@@ -16,19 +16,18 @@ constexpr std::int64_t most_values = 1'000'000;
 struct Measure {
   double number = 0.0;
   std::string unit;
-  bool whole = false;
 };
 
 std::optional<Measure> measure_of(const Node& node) {
-  if (const auto* integer = node.as<std::int64_t>()) return Measure{static_cast<double>(*integer), "", true};
-  if (const auto* number = node.as<double>()) return Measure{*number, "", false};
+  if (const auto* integer = node.as<std::int64_t>()) return Measure{static_cast<double>(*integer), ""};
+  if (const auto* number = node.as<double>()) return Measure{*number, ""};
   const auto* text = node.as<std::string>();
   if (text == nullptr) return std::nullopt;
   char* end = nullptr;
   const double number = std::strtod(text->c_str(), &end);
   const std::string unit(trim(end));
   if (end == text->c_str() || unit.empty()) return std::nullopt;
-  return Measure{number, unit, false};
+  return Measure{number, unit};
 }
 
 /// 12 significant digits: what additions and powers leave behind them is gone.
@@ -39,7 +38,8 @@ double rounded(double value) {
 /// Reads a range and lists its values.
 class Range {
  public:
-  Range(const Node& node, const std::string& key, Reading& reading) : node_(node), key_(key), reading_(reading) {}
+  Range(const Node& node, const std::string& key, RangeNumbers numbers, Reading& reading)
+      : node_(node), key_(key), numbers_(numbers), reading_(reading) {}
 
   std::vector<Node> values() {
     check_members();
@@ -51,7 +51,6 @@ class Range {
       error(node_.place, fmt::format("from is in {}, to in {}", unit_name(from_), unit_name(to_)), "use one unit");
       return {};
     }
-    whole_ = from_.whole && to_.whole;
     const std::vector<double> numbers = this->numbers();
     if (failed_) return {};
     return nodes(numbers);
@@ -108,7 +107,6 @@ class Range {
       error(node.place, fmt::format("step needs {} as from has", unit_name(from_)));
       return {};
     }
-    whole_ = whole_ && step->whole;
     const double steps = (to_.number - from_.number) / step->number;
     if (!(steps >= 0.0)) {
       error(node.place, fmt::format("steps of {} from {} never reach {}", step->number, from_.number, to_.number));
@@ -174,8 +172,8 @@ class Range {
     std::vector<Node> nodes;
     std::optional<std::int64_t> before;
     for (const double number : numbers) {
-      if (whole_) {
-        const std::int64_t integer = std::llround(number);
+      const std::int64_t integer = from_.unit.empty() ? std::llround(number) : 0;
+      if (from_.unit.empty() && (numbers_ == RangeNumbers::whole || number == static_cast<double>(integer))) {
         if (before != integer) nodes.push_back({integer, node_.place});
         before = integer;
       } else if (from_.unit.empty()) {
@@ -189,9 +187,9 @@ class Range {
 
   const Node& node_;
   const std::string& key_;
+  RangeNumbers numbers_;
   Reading& reading_;
   Measure from_, to_;
-  bool whole_ = false;
   bool failed_ = false;
 };
 
@@ -202,8 +200,8 @@ bool is_range(const Node& node) {
   return table != nullptr && find(*table, "from") != nullptr;
 }
 
-std::vector<Node> range_values(const Node& node, const std::string& key, Reading& reading) {
-  return Range(node, key, reading).values();
+std::vector<Node> range_values(const Node& node, const std::string& key, RangeNumbers numbers, Reading& reading) {
+  return Range(node, key, numbers, reading).values();
 }
 
 }  // namespace takt

@@ -78,6 +78,13 @@ TEST_CASE("ranges", "[config][sweep]") {
   CHECK(values("{ from = 1, to = 3, count = 5 }") == Texts{"1", "2", "3"});
 }
 
+TEST_CASE("whole ends of a key that takes any number do not make its range whole", "[config][sweep]") {
+  const SweepDocument read = sweep("[sweep]\n\"assumptions.sm_slowdown\" = { from = 1, to = 2, count = 5 }\n");
+  Texts texts;
+  for (std::uint64_t point = 0; point < read.points; ++point) texts.push_back(toml_value(*read.values(point).front()));
+  CHECK(texts == Texts{"1", "1.25", "1.5", "1.75", "2"});
+}
+
 TEST_CASE("ranges of other numbers and of quantities have no digits of rounding", "[config][sweep]") {
   const SweepDocument read = sweep(
       "[sweep]\n\"assumptions.hbm_traffic_factor\" = { from = 0.1, to = 0.4, step = 0.1 }\n"
