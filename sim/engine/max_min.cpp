@@ -66,6 +66,25 @@ void MaxMinProblem::freeze(std::uint32_t activity, double at_rate, std::uint32_t
   }
 }
 
+/// Restores the heap after its top has grown: one way down, where a pop and a push would take two.
+void MaxMinProblem::sink_top() {
+  const Level sinking = heap_.front();
+  std::size_t hole = 0;
+  for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
+    if (child + 1 < heap_.size() && higher(heap_[child], heap_[child + 1])) ++child;
+    if (!higher(sinking, heap_[child])) break;
+    heap_[hole] = heap_[child];
+    hole = child;
+  }
+  heap_[hole] = sinking;
+}
+
+void MaxMinProblem::drop_top() {
+  heap_.front() = heap_.back();
+  heap_.pop_back();
+  if (!heap_.empty()) sink_top();
+}
+
 /// Brings the resource with the lowest level to the top of the heap; false if no resource has an open activity.
 bool MaxMinProblem::lowest_level_on_top() {
   while (!heap_.empty()) {
@@ -73,12 +92,10 @@ bool MaxMinProblem::lowest_level_on_top() {
     if (states_[r].open > 0) {
       const double level = level_of(r);
       if (level <= heap_.front().phi) return true;
-      std::pop_heap(heap_.begin(), heap_.end(), higher);
-      heap_.back().phi = level;
-      std::push_heap(heap_.begin(), heap_.end(), higher);
+      heap_.front().phi = level;
+      sink_top();
     } else {
-      std::pop_heap(heap_.begin(), heap_.end(), higher);
-      heap_.pop_back();
+      drop_top();
     }
   }
   return false;
@@ -118,8 +135,7 @@ void MaxMinProblem::solve() {
     expects(limited, "an activity has neither a cap nor a resource");
     const std::uint32_t bottleneck = heap_.front().id;
     const double phi = level_of(bottleneck);
-    std::pop_heap(heap_.begin(), heap_.end(), higher);
-    heap_.pop_back();
+    drop_top();
     for (std::uint32_t i = first_user_[bottleneck]; i < first_user_[bottleneck + 1]; ++i) {
       const std::uint32_t a = users_[i];
       if (frozen_[a] != 0) continue;

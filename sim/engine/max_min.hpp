@@ -65,6 +65,8 @@ struct MaxMinProblem {
   void order_caps();
   void freeze(std::uint32_t activity, double at_rate, std::uint32_t by);
   bool lowest_level_on_top();
+  void sink_top();
+  void drop_top();
   double level_of(std::uint32_t resource) const { return states_[resource].remaining / states_[resource].demand; }
 
   std::vector<std::uint32_t> first_user_, users_, cursor_;
