@@ -176,22 +176,24 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
 }  // namespace
 
 Command kernel_command() {
-  return {"kernel",
-          "gemm M N K | attention BATCH SEQUENCE HEADS KV_HEADS HEAD_DIM | elementwise BYTES | optimizer ELEMENTS | "
-          "dequant WEIGHTS",
-          "predicted time of one kernel, its rate, and which limit holds",
-          "Prices kernels on a card as a run does (alone, on an idle card) and says what limits them, how much of the "
-          "peak they reach, and how far the prediction may be off. Attention is causal.",
-          {{"card", "CARD", "the card, e.g. h200-nvl", {}},
-           {"dtype", "TYPE", "precision of the operands; default bf16", {}},
-           {"backward", "", "attention: the backward pass", {}},
-           {"attention", "FORM", "attention: flash (default), sdpa-mask or eager", {"flash", "sdpa-mask", "eager"}},
-           {"optimizer", "NAME", "optimizer: adamw (default), adamw-8bit or sgd", {"adamw", "adamw-8bit", "sgd"}},
-           {"foreach", "", "optimizer: PyTorch's foreach form, not the fused one", {}},
-           {"batch", "FILE.csv", "many kernels: columns kernel, numbers (\"gemm,4096 8192 8192\")", {}},
-           {"format", "FORMAT", "table (default) or csv", {"table", "csv"}}},
-          "takt kernel gemm 4096 8192 8192 --card h200-nvl",
-          execute};
+  return {
+      "kernel",
+      "KERNEL NUMBER...",
+      "predicted time of one kernel, its rate, and which limit holds",
+      "Kernels: gemm M N K; attention BATCH SEQUENCE HEADS KV_HEADS HEAD_DIM; elementwise BYTES; optimizer ELEMENTS; "
+      "dequant WEIGHTS. Prices them on a card as a run does (alone, on an idle card) and says what limits them, how "
+      "much of the "
+      "peak they reach, and how far the prediction may be off. Attention is causal.",
+      {{"card", "CARD", "the card, e.g. h200-nvl", {}},
+       {"dtype", "TYPE", "precision of the operands; default bf16", {}},
+       {"backward", "", "attention: the backward pass", {}},
+       {"attention", "FORM", "attention: flash (default), sdpa-mask or eager", {"flash", "sdpa-mask", "eager"}},
+       {"optimizer", "NAME", "optimizer: adamw (default), adamw-8bit or sgd", {"adamw", "adamw-8bit", "sgd"}},
+       {"foreach", "", "optimizer: PyTorch's foreach form, not the fused one", {}},
+       {"batch", "FILE.csv", "many kernels: columns kernel, numbers (\"gemm,4096 8192 8192\")", {}},
+       {"format", "FORMAT", "table (default) or csv", {"table", "csv"}}},
+      "takt kernel gemm 4096 8192 8192 --card h200-nvl",
+      execute};
 }
 
 }  // namespace takt
