@@ -10,6 +10,7 @@
 #include "workload/checks.hpp"
 #include "workload/ends.hpp"
 #include "workload/layer.hpp"
+#include "workload/gemm_model.hpp"
 #include "workload/optimizer.hpp"
 #include "workload/parameters.hpp"
 #include "workload/precision.hpp"
@@ -131,7 +132,12 @@ std::int64_t trainable_elements(const Workload& workload) {
 std::string provenance_of(const Scenario& scenario, const KernelPricer& pricer) {
   const Precision precision = scenario.finetune.precision;
   if (!is_narrow(precision)) return pricer.provenance();
-  return fmt::format("{}; {} not calibrated", pricer.provenance(), name_of(precision));
+  const GemmCalibration* calibration = gemm_calibration(pricer.card(), precision);
+  const bool fitted = calibration != nullptr && scenario.assumptions.compute == ComputeBasis::measured;
+  if (!fitted) return fmt::format("{}; {} not calibrated", pricer.provenance(), name_of(precision));
+  if (calibration->like.empty()) return fmt::format("{}; {} products likewise", pricer.provenance(), name_of(precision));
+  return fmt::format("{}; {} products scaled from those of {}, not measured", pricer.provenance(), name_of(precision),
+                     calibration->like);
 }
 
 /// What the optimizer works on is FP32 in every recipe here: a master copy, or adapters that are FP32 themselves.
