@@ -8,10 +8,11 @@
 namespace takt {
 namespace {
 
-bool gathers(const Scenario& s) {
-  return s.parallel.strategy == Strategy::fsdp1 || s.parallel.strategy == Strategy::fsdp2 ||
-         s.parallel.strategy == Strategy::zero3;
+/// FSDP1 has prefetch keys of its own.
+bool gathers_ahead(const Scenario& s) {
+  return s.parallel.strategy == Strategy::fsdp2 || s.parallel.strategy == Strategy::zero3;
 }
+bool is_fsdp1(const Scenario& s) { return s.parallel.strategy == Strategy::fsdp1; }
 bool communicates(const Scenario& s) { return s.parallel.strategy != Strategy::none; }
 bool adapts_in_fp32(const Scenario& s) {
   return s.finetune.method != Method::full && s.finetune.lora.adapter_precision == Precision::fp32;
@@ -29,8 +30,11 @@ struct Assumption {
 constexpr Assumption assumptions[] = {
     {"assumptions.overlap", "none", "no communication beside compute", communicates},
     {"assumptions.overlap", "perfect", "compute never waits for communication", communicates},
-    {"parallel.prefetch", "0", "nothing is gathered ahead", gathers},
-    {"parallel.prefetch", "2", "gathered two units ahead", gathers},
+    {"parallel.prefetch", "0", "nothing is gathered ahead", gathers_ahead},
+    {"parallel.prefetch", "2", "gathered two units ahead", gathers_ahead},
+    {"parallel.fsdp1.backward_prefetch", "none", "a unit is gathered when its backward comes", is_fsdp1},
+    {"parallel.fsdp1.forward_prefetch", "true", "the next unit is gathered before a forward", is_fsdp1},
+    {"parallel.fsdp1.limit_all_gathers", "false", "the CPU never waits for earlier units", is_fsdp1},
     {"assumptions.sm_contention", "false", "collectives hold no SMs", communicates},
     {"assumptions.sm_slowdown", "1", "GEMMs lose only the SMs held", communicates},
     {"assumptions.memory_contention", "false", "collectives take no card memory bandwidth", communicates},

@@ -32,6 +32,10 @@ TEST_CASE("FSDP1: no prefetch exposes gathers; the limiter trades memory for tim
   CHECK(unlimited.memory.peak >= usual.memory.peak);
 }
 
+TEST_CASE("hooks that take the CPU longer than a layer takes the card hold FSDP1 up (H1)", "[scenarios]") {
+  CHECK(step("overlap-fsdp1", {{"assumptions.fsdp1_hook", "50 ms"}}) > 2.0 * step("overlap-fsdp1"));
+}
+
 TEST_CASE("keeping parameters after forward saves a gather (F15, S8)", "[scenarios]") {
   for (const char* name : {"overlap-fsdp1", "overlap-fsdp2"}) {
     CAPTURE(name);
