@@ -138,8 +138,8 @@ Command calibrate_command() {
   return {"calibrate",
           "FILE.csv",
           "measurements of a card become its file",
-          "Fits the GEMM model to measured matrix products (columns card, precision, m, n, k, ms; "
-          "tools/calibrate/measure.py writes them) and says how well it predicts weight shapes that were held out. "
+          "Fits the GEMM model to measured matrix products (columns card, precision, m, n, k, ms) "
+          "and says how well it predicts weight shapes that were held out. "
           "--out writes the card's file with the constants, and what the constants leave beside it. With few products, "
           "--like takes the constants of another card and fits only how much of its peak this one reaches.",
           {{"out", "FOLDER", "write the card's file and its residuals there", {}},
