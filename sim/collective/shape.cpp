@@ -69,22 +69,7 @@ std::vector<Lane> lanes_of(const CollectiveCall& call, const NcclChoice& choice,
 /// Hops inside and between servers of the first lane; a tree's are those of a ring through the same cards.
 RingHops count_hops(const Lane& lane) {
   RingHops hops;
-  for (const Hop& hop : lane.hops) {
-    switch (hop.kind) {
-      case HopKind::nvlink:
-        ++hops.nvlink;
-        break;
-      case HopKind::p2p:
-        ++hops.p2p;
-        break;
-      case HopKind::shm:
-        ++hops.shm;
-        break;
-      case HopKind::net:
-        ++hops.net;
-        break;
-    }
-  }
+  for (const Hop& hop : lane.hops) hops.add(hop.kind);
   return hops;
 }
 

@@ -2,29 +2,10 @@
 
 #include "base/contract.hpp"
 #include "report/format.hpp"
+#include "workload/precision.hpp"
 
 namespace takt {
 namespace {
-
-std::string name_of(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp16:
-      return "fp16";
-    case Precision::fp32:
-      return "fp32";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::fp8:
-      return "fp8";
-    case Precision::nvfp4:
-      return "nvfp4";
-    case Precision::mxfp8:
-      return "mxfp8";
-  }
-  unreachable("an unknown precision");
-}
 
 std::string name_of(Optimizer optimizer) {
   switch (optimizer) {
@@ -92,7 +73,7 @@ std::string describe_method(const Scenario& scenario) {
 
 std::string describe_states(const Scenario& scenario) {
   const FinetuneSettings& finetune = scenario.finetune;
-  return name_of(finetune.method, finetune.lora) + ", " + name_of(finetune.precision) + ", " +
+  return name_of(finetune.method, finetune.lora) + ", " + std::string(takt::name_of(finetune.precision)) + ", " +
          name_of(finetune.optimizer);
 }
 

@@ -30,20 +30,7 @@ RingHops hops_of_ring(const NcclPlan& plan, std::size_t ring) {
   const std::vector<std::int64_t>& ranks = plan.communicator.rings.at(ring);
   RingHops hops;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    switch (hop_between(plan, ranks[i], ranks[(i + 1) % ranks.size()])) {
-      case HopKind::nvlink:
-        ++hops.nvlink;
-        break;
-      case HopKind::p2p:
-        ++hops.p2p;
-        break;
-      case HopKind::shm:
-        ++hops.shm;
-        break;
-      case HopKind::net:
-        ++hops.net;
-        break;
-    }
+    hops.add(hop_between(plan, ranks[i], ranks[(i + 1) % ranks.size()]));
   }
   return hops;
 }

@@ -186,6 +186,15 @@ RuntimeEstimate nvls_tree(const RuntimeQuery& query, const RuntimeConstants& con
 
 }  // namespace
 
+void RingHops::add(HopKind kind) {
+  switch (kind) {
+    case HopKind::nvlink: ++nvlink; return;
+    case HopKind::p2p: ++p2p; return;
+    case HopKind::shm: ++shm; return;
+    case HopKind::net: ++net; return;
+  }
+}
+
 double RuntimeEstimate::time_us() const {
   return fixed_us() + work_bytes / (std::min(link_rate, cta_rate) * bytes_per_us);
 }

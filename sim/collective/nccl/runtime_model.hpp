@@ -13,6 +13,8 @@ namespace takt {
 /// The hops of one ring over all ranks, by kind.
 struct RingHops {
   std::int64_t nvlink = 0, p2p = 0, shm = 0, net = 0;
+
+  void add(HopKind kind);
 };
 
 struct RuntimeQuery {
