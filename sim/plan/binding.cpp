@@ -44,7 +44,8 @@ class Lowering {
 Diagnostics placed(Diagnostics problems, const Scenario& scenario) {
   const auto is_set = [&](const char* key) { return scenario.places.contains(key); };
   const char* key = "hardware.topology";
-  for (const char* candidate : {"nccl.proto", "nccl.algo", "nccl.graph_file"}) {
+  for (const char* candidate : {"nccl.p2p_disable", "nccl.net_disable_intra", "nccl.shm_disable", "nccl.proto", "nccl.algo",
+                                "nccl.graph_file"}) {
     if (is_set(candidate)) key = candidate;
   }
   if (scenario.collectives.algorithm != CollectiveAlgorithm::automatic) key = "collectives.algorithm";

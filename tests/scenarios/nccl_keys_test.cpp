@@ -36,6 +36,9 @@ TEST_CASE("settings of NCCL make a collective faster or slower", "[scenarios]") 
       {pcie, large_gather, {{"nccl.p2p_level", "SYS"}}, Expected::faster},    // peer-to-peer across sockets
       {pcie, large_gather, {{"nccl.min_nchannels", "8"}}, Expected::faster},  // more CTAs
       {pcie, large_gather, {{"nccl.min_ctas", "8"}}, Expected::faster},
+      // the only ring must enter and leave by one NIC; NICs instead of host memory between cards of a server
+      {"4x-8x-h200-nvl-200g", large_gather, {{"nccl.cross_nic", "0"}}, Expected::slower},
+      {"2x-8x-rtx-pro-6000-400g", large_gather, {{"nccl.shm_disable", "on"}}, Expected::faster},
       {hgx, large_gather, {{"nccl.max_nchannels", "2"}}, Expected::slower},
       {hgx, large_gather, {{"nccl.max_ctas", "2"}}, Expected::slower},
       {"4x-h200-nvl-4-way-bridge", large_gather, {{"nccl.p2p_disable", "on"}}, Expected::slower},  // no NVLink either
