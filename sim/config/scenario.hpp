@@ -57,6 +57,7 @@ struct FinetuneSettings {
   Optimizer optimizer = Optimizer::adamw;
   OptimizerForm optimizer_form = OptimizerForm::fused;
   Precision precision = Precision::bf16;
+  std::optional<Precision> reduce_precision;  ///< FSDP's reduce_dtype (semantics F4, S12); unset: reduce_precision()
   Checkpointing activation_checkpointing = Checkpointing::none;
   std::int64_t checkpoint_every = 1;  ///< every how-manieth layer is checkpointed (semantics C18)
   bool checkpoint_reentrant = false;  ///< no early stop of recomputation (semantics C8)
@@ -106,6 +107,9 @@ struct Fsdp2Settings {
   std::int64_t reshard_group = 0;                 ///< reshard_after_forward = k (semantics S8); 0: the whole shard group
   bool reshard_after_backward = true;             ///< in micro-steps that reduce nothing (semantics S15)
   bool all_reduce_each_micro_step = true;         ///< hybrid: false = set_requires_all_reduce (semantics S13)
+  bool wait_each_micro_step = true;               ///< false = set_is_last_backward (semantics S15)
+  bool embedding_unit = false;                    ///< fully_shard on the embedding too, as torchtitan has it
+  bool unshard_in_backward = true;                ///< of the embedding's unit (semantics S16)
 
   bool operator==(const Fsdp2Settings&) const = default;
 };

@@ -35,6 +35,7 @@ constexpr auto checkpoints = [](const Scenario& s) {
 };
 constexpr auto is_fsdp1 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp1; };
 constexpr auto is_fsdp2 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; };
+constexpr auto accumulates = [](const Scenario& s) { return s.batch.gradient_accumulation > 1; };
 constexpr auto is_ddp = [](const Scenario& s) { return s.parallel.strategy == Strategy::ddp; };
 
 constexpr std::array dependences = {
@@ -86,8 +87,17 @@ constexpr std::array dependences = {
     Dependence{"parallel.fsdp2.reshard_after_backward", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
     Dependence{"parallel.fsdp2.all_reduce_each_micro_step", "parallel.sharding",
                [](const Scenario& s) { return is_hybrid(s.parallel.sharding); }, "only hybrid sharding has replicas"},
-    Dependence{"parallel.sync_each_micro_step", "batch.gradient_accumulation",
-               [](const Scenario& s) { return s.batch.gradient_accumulation > 1; }, "a step has only one micro-step"},
+    Dependence{"parallel.fsdp2.wait_each_micro_step", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
+    Dependence{"parallel.fsdp2.wait_each_micro_step", "batch.gradient_accumulation",
+               [](const Scenario& s) { return !is_fsdp2(s) || accumulates(s); }, "a step has only one micro-step"},
+    Dependence{"parallel.fsdp2.embedding_unit", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
+    Dependence{"parallel.fsdp2.unshard_in_backward", "parallel.fsdp2.embedding_unit",
+               [](const Scenario& s) { return s.parallel.fsdp2.embedding_unit; },
+               "the embedding is in the root, which stays gathered"},
+    Dependence{"finetune.reduce_precision", "parallel.strategy",
+               [](const Scenario& s) { return is_fsdp(s.parallel.strategy); }, "only fsdp1 and fsdp2 reduce by it"},
+    Dependence{"parallel.sync_each_micro_step", "batch.gradient_accumulation", accumulates,
+               "a step has only one micro-step"},
     Dependence{"collectives.chunk", "collectives.fidelity",
                [](const Scenario& s) { return s.collectives.fidelity == Fidelity::chunked; },
                "only chunked fidelity has chunks"},

@@ -24,7 +24,7 @@ const Choice<Precision> precisions{{{"bf16", Precision::bf16},
                                     {"fp8", Precision::fp8},
                                     {"nvfp4", Precision::nvfp4},
                                     {"mxfp8", Precision::mxfp8}}};
-const Choice<Precision> adapter_precisions{
+const Choice<Precision> unscaled_precisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
 const Choice<Checkpointing> checkpointings{
     {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
@@ -151,6 +151,10 @@ Rows finetune_rows() {
                    "one kernel for all parameters, or PyTorch's foreach passes"),
       key.optional("finetune.precision", finetune(&FinetuneSettings::precision), precisions,
                    "of matrix products and of what is communicated"),
+      key.optional("finetune.reduce_precision", finetune(&FinetuneSettings::reduce_precision),
+                   Optional<Choice<Precision>>{unscaled_precisions, "default"},
+                   "FSDP: gradients are cast to it for their reduction (reduce_dtype); default = fp32 for a full "
+                   "fine-tune, adapters as they are"),
       key.optional("finetune.activation_checkpointing", finetune(&FinetuneSettings::activation_checkpointing),
                    checkpointings, "which activations backward computes again"),
       key.optional("finetune.attention", finetune(&FinetuneSettings::attention), attention_kernels,
@@ -176,7 +180,7 @@ Rows finetune_rows() {
       key.optional("finetune.lora.dropout", finetune(&FinetuneSettings::lora, &LoraSettings::dropout), Real{0, 0.99},
                    "dropout before the adapters; above 0 it costs a mask and a copy"),
       key.optional("finetune.lora.adapter_precision",
-                   finetune(&FinetuneSettings::lora, &LoraSettings::adapter_precision), adapter_precisions,
+                   finetune(&FinetuneSettings::lora, &LoraSettings::adapter_precision), unscaled_precisions,
                    "of the adapters' weights and gradients; PEFT keeps fp32 on a 16-bit base"),
       key.optional("finetune.lora.autocast", finetune(&FinetuneSettings::lora, &LoraSettings::autocast), Flag{},
                    "fp32 adapters compute in the base's 16-bit format; false: in fp32"),
@@ -250,6 +254,12 @@ Rows strategy_rows() {
                    "free parameters after the backward of micro-steps that reduce nothing"),
       key.optional("parallel.fsdp2.all_reduce_each_micro_step", fsdp2(&Fsdp2Settings::all_reduce_each_micro_step),
                    Flag{}, "hybrid: false = all-reduce over the replicas in the last micro-step only"),
+      key.optional("parallel.fsdp2.wait_each_micro_step", fsdp2(&Fsdp2Settings::wait_each_micro_step), Flag{},
+                   "false = compute waits for reductions after the last micro-step only (set_is_last_backward)"),
+      key.optional("parallel.fsdp2.embedding_unit", fsdp2(&Fsdp2Settings::embedding_unit), Flag{},
+                   "the embedding is a unit of its own, not a part of the root"),
+      key.optional("parallel.fsdp2.unshard_in_backward", fsdp2(&Fsdp2Settings::unshard_in_backward), Flag{},
+                   "false = the embedding's unit is not gathered for its backward, which needs no weights"),
   };
 }
 

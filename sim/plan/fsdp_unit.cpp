@@ -47,7 +47,7 @@ UnitSizes unit_sizes(const Workload& workload, const BlockKind& kind, std::int64
   return sizes;
 }
 
-FsdpModel fsdp_model(const Workload& workload, std::int64_t ranks) {
+FsdpModel fsdp_model(const Workload& workload, std::int64_t ranks, EmbeddingGroup embedding) {
   FsdpModel model;
   for (const BlockKind& kind : workload.kinds) model.of_kind.push_back(unit_sizes(workload, kind, ranks));
   for (std::size_t block = 0; block < workload.blocks.size(); ++block) {
@@ -58,8 +58,9 @@ FsdpModel fsdp_model(const Workload& workload, std::int64_t ranks) {
       model.layers.push_back(block);
       continue;
     }
-    model.root += sizes;
-    (model.layers.empty() ? model.before : model.after).push_back(block);
+    const bool apart = embedding == EmbeddingGroup::own && model.layers.empty();
+    (apart ? model.embedding : model.root) += sizes;
+    (apart ? model.embedding_blocks : model.layers.empty() ? model.before : model.after).push_back(block);
   }
   return model;
 }

@@ -34,18 +34,23 @@ struct UnitSizes {
 
 UnitSizes unit_sizes(const Workload& workload, const BlockKind& kind, std::int64_t ranks);
 
-/// The calls of fully_shard: one for each decoder layer, and one, the root, for all blocks around them.
+/// Whether the embedding is in the root's group or has one of its own.
+enum class EmbeddingGroup { root, own };
+
+/// The calls of fully_shard: one for each decoder layer, one for the embedding if it is wrapped apart, and one, the
+/// root, for all blocks that are left.
 struct FsdpModel {
   std::vector<std::size_t> layers;         ///< blocks of the workload, forward order
+  std::vector<std::size_t> embedding_blocks;  ///< before the first layer, if they are a group of their own
   std::vector<std::size_t> before;         ///< the root's blocks before the first layer (embedding)
   std::vector<std::size_t> after;          ///< the root's blocks after the last layer (head)
   std::vector<UnitSizes> of_kind;          ///< index as Workload::kinds
-  UnitSizes root;
+  UnitSizes root, embedding;
   UnitSizes total;
 
   bool has_root() const { return !before.empty() || !after.empty(); }
 };
 
-FsdpModel fsdp_model(const Workload& workload, std::int64_t ranks);
+FsdpModel fsdp_model(const Workload& workload, std::int64_t ranks, EmbeddingGroup embedding = EmbeddingGroup::root);
 
 }  // namespace takt

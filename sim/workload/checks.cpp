@@ -37,6 +37,7 @@ class Checker {
       check_parameters(*model_.transformer);
       check_heads(*model_.transformer);
       check_positions(*model_.transformer);
+      check_embedding_unit(*model_.transformer);
       if (scenario_.finetune.method != Method::full) check_adapters(*model_.transformer);
     }
     return std::move(diagnostics_);
@@ -62,6 +63,7 @@ class Checker {
   void check_parameters(const TransformerShape& shape);
   void check_heads(const TransformerShape& shape);
   void check_positions(const TransformerShape& shape);
+  void check_embedding_unit(const TransformerShape& shape);
   void check_adapters(const TransformerShape& shape);
 
   const ModelSpec& model_;
@@ -172,6 +174,14 @@ void Checker::check_positions(const TransformerShape& shape) {
         fmt::format("{} has {} positions, a sequence of {} tokens does not fit", model_.name,
                     shape.learned_positions, scenario_.batch.sequence_length),
         fmt::format("use {} or less", shape.learned_positions));
+}
+
+/// A weight that the head shares is the root's, which is gathered when the head needs it.
+void Checker::check_embedding_unit(const TransformerShape& shape) {
+  if (!scenario_.parallel.fsdp2.embedding_unit || !shape.tied_embeddings) return;
+  error(scenario_place({"parallel.fsdp2.embedding_unit"}),
+        fmt::format("{} shares its embedding with the head, so it cannot be a unit of its own", model_.name),
+        "leave parallel.fsdp2.embedding_unit out");
 }
 
 void Checker::check_adapters(const TransformerShape& shape) {

@@ -58,6 +58,11 @@ Precision activation_precision(Precision precision) {
   return is_narrow(precision) ? Precision::bf16 : precision;
 }
 
+Precision reduce_precision(const FinetuneSettings& finetune) {
+  if (finetune.reduce_precision) return *finetune.reduce_precision;
+  return finetune.method == Method::full ? Precision::fp32 : finetune.lora.adapter_precision;
+}
+
 double activation_bytes(Precision precision) {
   return operand_bytes(activation_precision(precision));
 }

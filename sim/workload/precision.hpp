@@ -24,6 +24,10 @@ double operand_bytes(Precision precision);
 /// recipes quantise the operands of linear layers only and keep everything else in BF16.
 Precision activation_precision(Precision precision);
 
+/// The format in which FSDP reduces gradients: what the scenario says, else FP32 for a full fine-tune and the adapters'
+/// own for adapters.
+Precision reduce_precision(const FinetuneSettings& finetune);
+
 /// Bytes of an activation: 2 or 4.
 double activation_bytes(Precision precision);
 

@@ -150,9 +150,7 @@ void add_optimizer(Workload& workload, const Scenario& scenario) {
   workload.optimizer_temporary = cost.temporary_bytes;
   workload.stored_bytes_trainable = fp32;
   workload.gradient_state_bytes = fp32;
-  // Sharded strategies reduce a full fine-tune's gradients in FP32; adapters are not cast.
-  workload.reduce_bytes =
-      finetune.method == Method::full ? fp32 : operand_bytes(finetune.lora.adapter_precision);
+  workload.reduce_bytes = operand_bytes(reduce_precision(finetune));
   workload.states = model_states(workload, cost);
 }
 
@@ -204,7 +202,7 @@ Workload synthetic_workload(const ModelSpec& model, const Scenario& scenario) {
   workload.trainable_parameters = workload.parameters;
   add_optimizer(workload, scenario);
   workload.optimizer_traffic = 0.0;
-  workload.reduce_bytes = static_cast<double>(element);
+  if (!scenario.finetune.reduce_precision) workload.reduce_bytes = static_cast<double>(element);
   return workload;
 }
 

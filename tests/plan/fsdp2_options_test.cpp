@@ -1,4 +1,4 @@
-// Options of fully_shard besides its defaults (semantics S1, S2, S8, S12, S13, S15, S21).
+// Options of fully_shard besides its defaults (semantics S1, S2, S8, S12, S13, S15, S16, S21).
 #include "catch.hpp"
 #include "plan/fsdp_unit.hpp"
 #include "toy.hpp"
@@ -118,4 +118,65 @@ TEST_CASE("the gathers of a forward wait for all compute before it (S21)", "[pla
     if (is_compute) last_compute = i;
   }
   REQUIRE(waits_for(program.ops[gather], last_compute));
+}
+
+TEST_CASE("said not to be the last, a backward does not end with a wait for its reductions (S15)", "[plan]") {
+  Scenario scenario = accumulating();
+  const auto first_forward_waits = [&scenario] {
+    const WrittenStep step = written(scenario, 2, 2);
+    const std::size_t second = find(step.program, "all-gather copy-in").at(6);  // of the second micro-step
+    const std::size_t reduced = find(step.program, "all-reduce").at(2);         // layer 0's, the last of the first
+    for (std::size_t i = second; i < step.program.ops.size(); ++i) {
+      const Op& op = step.program.ops[i];
+      if (label(step.program, op) != "forward") continue;
+      return waits_for(op, reduced) || waits_for(step.program.ops[second], reduced);
+    }
+    return false;
+  };
+  CHECK(first_forward_waits());
+  scenario.parallel.fsdp2.wait_each_micro_step = false;
+  CHECK_FALSE(first_forward_waits());
+  // The last one waits for all, whatever was said before.
+  const WrittenStep step = written(scenario, 2, 2);
+  const Op& norm = step.program.ops[find(step.program, "gradient clipping").front()];
+  CHECK(waits_for(norm, find(step.program, "accumulate").back()));  // behind the last all-reduce
+}
+
+TEST_CASE("an embedding wrapped apart is gathered for a backward that needs no weights, unless told (S16)", "[plan]") {
+  const KernelPricer pricer = toy::pricer();
+  Workload workload = toy::transformer(3);
+  Scenario scenario;
+  const auto gathers = [&] { return count(write_fsdp2_step({scenario, workload, pricer, 2, 1}), "all-gather"); };
+  CHECK(gathers() == 7);  // three layers twice, the root once: it keeps its parameters
+  scenario.parallel.fsdp2.embedding_unit = true;
+  CHECK(gathers() == 9);
+  scenario.parallel.fsdp2.unshard_in_backward = false;
+  CHECK(gathers() == 8);
+
+  // Frozen, it has no backward at all, but layer 0's prefetch does not know that: the gather is waited for and dropped.
+  workload.kinds[0].has_backward = false;
+  for (Parameter& parameter : workload.kinds[0].parameters) parameter.trainable = false;
+  CHECK(gathers() == 8);
+  scenario.parallel.fsdp2.unshard_in_backward = true;
+  CHECK(gathers() == 9);
+  const WrittenStep step = write_fsdp2_step({scenario, workload, pricer, 2, 1});
+  CHECK(count(step, "all-gather copy-out") == 8);
+  const Op& norm = step.program.ops[find(step.program, "gradient clipping").front()];
+  CHECK(waits_for(norm, find(step.program, "all-gather").back()));
+}
+
+TEST_CASE("reductions in FP16 are sums, divided before and after so that nothing overflows (S12)", "[plan]") {
+  Scenario scenario;
+  scenario.finetune.reduce_precision = Precision::fp16;
+  scenario.assumptions.kernel_by_kernel = true;
+  const WrittenStep step = written(scenario, 4);  // 4 ranks: by 2 and by 2
+  const std::vector<std::size_t> divisions = find(step.program, "divide");
+  REQUIRE(divisions.size() == 6);
+  for (const std::size_t at : divisions) {
+    REQUIRE(step.program.streams[index(step.program.ops[at].stream)].name == "reduce-scatter");
+  }
+  const auto& reduce = std::get<Collective>(step.program.ops[find(step.program, "reduce-scatter")[0]].work);
+  REQUIRE(step.program.comms[index(reduce.comm)].calls[reduce.call].reduction == Reduction::sum);
+  scenario.finetune.reduce_precision = Precision::bf16;
+  REQUIRE(count(written(scenario, 4), "divide") == 0);
 }

@@ -113,6 +113,28 @@ TEST_CASE("after an FSDP1 step only weights and optimizer states are left, whate
   }
 }
 
+TEST_CASE("FSDP2 with an embedding apart leaves nothing behind, used in backward or not, frozen or not", "[plan]") {
+  const KernelPricer pricer = toy::pricer();
+  Scenario scenario = accumulating(true);
+  scenario.parallel.fsdp2.embedding_unit = true;
+  for (const bool waits : {true, false}) {
+    scenario.parallel.fsdp2.wait_each_micro_step = waits;
+    for (const bool unshards : {true, false}) {
+      scenario.parallel.fsdp2.unshard_in_backward = unshards;
+      for (const std::int64_t group : {0, 2, 4}) {
+        scenario.parallel.fsdp2.reshard_group = group;
+        Workload workload = with_activations(toy::transformer(3));
+        REQUIRE(left_over(write_fsdp2_step({scenario, workload, pricer, 4, 1}).program) == states(2832 / 4));
+        workload.kinds[0].has_backward = false;
+        workload.kinds[0].parameters[0].trainable = false;  // 64 x 16 elements of 2 bytes, no optimizer
+        const Balance frozen = {{MemoryCategory::weights, (4 * (2832 - 1024) + 2 * 1024) / 4},
+                                {MemoryCategory::optimizer, 8 * (2832 - 1024) / 4}};
+        REQUIRE(left_over(write_fsdp2_step({scenario, workload, pricer, 4, 1}).program) == frozen);
+      }
+    }
+  }
+}
+
 TEST_CASE("one card: the peak is at the start of the backward of the last block", "[plan]") {
   // Kept activations of five blocks 5000, what the head's backward adds 500 + 30; gradients of the head: 64 x 16 + 16
   // elements of 4 bytes. Later blocks give back 1000 and add at most 4096 + ... bytes of gradients: the embedding's

@@ -69,3 +69,36 @@ TEST_CASE("hybrid: reducing the replicas in the last micro-step only spares the 
   CHECK(last.communication.received_per_card < each.communication.received_per_card);
   CHECK(last.step_time < each.step_time);
 }
+
+TEST_CASE("FSDP reduces gradients in the format that it is told (F4, S12)", "[scenarios]") {
+  constexpr const char* name = "llama-3.1-8b-full-fsdp2-2x-h200-nvl";
+  for (const char* strategy : {"fsdp1", "fsdp2"}) {
+    CAPTURE(strategy);
+    const Override by = {"parallel.strategy", strategy};
+    const StepMetrics usual = metrics(name, {by});
+    const StepMetrics same = metrics(name, {by, {"finetune.reduce_precision", "fp32"}});
+    const StepMetrics half = metrics(name, {by, {"finetune.reduce_precision", "bf16"}});
+    CHECK(same.step_time == usual.step_time);
+    // Two gathers of 2 bytes (one of the root under FSDP2) and 4 or 2 bytes of gradient for each parameter.
+    const auto received = [](const StepMetrics& m) { return m.communication.received_per_card.count(); };
+    CHECK(received(half) * 10 < received(usual) * 8);
+    CHECK(half.communication.busy < usual.communication.busy);
+  }
+}
+
+TEST_CASE("a backward that is not the last hides its last reductions behind the next forward (S15)", "[scenarios]") {
+  constexpr const char* name = "llama-3.1-8b-full-hybrid-2x-8x-rtx-pro-6000";
+  const Override two = {"batch.gradient_accumulation", "2"};
+  CHECK(step(name, {two, {"parallel.fsdp2.wait_each_micro_step", "false"}}) < step(name, {two}));
+}
+
+TEST_CASE("an embedding of its own costs a gather in backward, unless it is told not to (S16)", "[scenarios]") {
+  constexpr const char* name = "llama-3.1-8b-full-fsdp2-2x-h200-nvl";
+  const Override apart = {"parallel.fsdp2.embedding_unit", "true"};
+  const StepMetrics in_root = metrics(name);
+  const StepMetrics gathered = metrics(name, {apart});
+  const StepMetrics spared = metrics(name, {apart, {"parallel.fsdp2.unshard_in_backward", "false"}});
+  CHECK(gathered.communication.received_per_card > in_root.communication.received_per_card);
+  CHECK(spared.communication.received_per_card == in_root.communication.received_per_card);
+  CHECK(spared.step_time <= gathered.step_time);
+}

@@ -189,6 +189,15 @@ TEST_CASE("a sequence beyond learned positions is refused") {
         "hint: use 1024 or less\n");
 }
 
+TEST_CASE("an embedding that the head shares cannot be a unit of its own") {
+  Scenario scenario = scenario_of(Method::full);
+  scenario.batch.sequence_length = 1024;
+  scenario.parallel.fsdp2.embedding_unit = true;
+  CHECK(failure(model_of("GPT-2", gpt_2()), scenario) ==
+        "scenario.toml: error: GPT-2 shares its embedding with the head, so it cannot be a unit of its own\n"
+        "hint: leave parallel.fsdp2.embedding_unit out\n");
+}
+
 TEST_CASE("a stated parameter count that the shape does not have is an error in the model's file") {
   ModelSpec model = model_of("Llama", llama_3_1_8b());
   model.parameters = 8030261249;
