@@ -324,7 +324,7 @@ Rows nccl_rows() {
       key.optional("nccl.net_gdr_level", nccl(&NcclSettings::net_gdr_level), level,
                    "NCCL_NET_GDR_LEVEL: how near a NIC must be to reach into a card's memory"),
       key.optional("nccl.pxn_disable", nccl(&NcclSettings::pxn_disable), switches,
-                   "NCCL_PXN_DISABLE: no NIC by way of another card"),
+                   "NCCL_PXN_DISABLE: no NIC by way of another card; matters with cross_nic = 0"),
       key.optional("nccl.cross_nic", nccl(&NcclSettings::cross_nic), Integer{0, 2},
                    "NCCL_CROSS_NIC: may a ring leave by another NIC than it came in; 2 = try both"),
       key.optional("nccl.nvls_enable", nccl(&NcclSettings::nvls), switches, "NCCL_NVLS_ENABLE"),

@@ -76,6 +76,21 @@ TEST_CASE("the rest of NCCL's settings changes the plan as NCCL's rules say", "[
     const char* box = "8x-l40s-dual-spr";
     CHECK(*plan(box, {{"nccl.version", "2.21.5"}}).planned_us > 1.5 * *plan(box, {}).planned_us);
   }
+  SECTION("N14: a ring that must come back to the NIC it left goes by way of the card next to it, or without PXN over "
+          "the host, too slow and too far for LL128") {
+    const char* cluster = "2x-8x-h200-sxm-hgx-400g";
+    const Override one_nic = {"nccl.cross_nic", "0"}, no_pxn = {"nccl.pxn_disable", "on"};
+    const CollectiveCall gather{CollectiveKind::all_gather, Bytes(32 << 20)};
+    const CollectiveAccount by_card = account(cluster, gather, {one_nic});
+    const CollectiveAccount by_host = account(cluster, gather, {one_nic, no_pxn});
+    CHECK(by_card.plan.find("ring 8 x 45 GB/s (NVL; between nodes 45 GB/s, PXN)") != std::string::npos);
+    CHECK(by_host.plan.find("ring 8 x 40 GB/s (NVL; between nodes 40 GB/s, PHB)") != std::string::npos);
+    CHECK(*by_host.planned_us > 1.05 * *by_card.planned_us);
+    CHECK(by_card.protocol == "LL128");
+    CHECK(by_host.protocol == "Simple");
+    // With a NIC at each end, as by default, a ring needs no other card's.
+    CHECK(account(cluster, gather, {no_pxn}).time_us == account(cluster, gather, {}).time_us);
+  }
   SECTION("a graph file replaces the search") {
     const std::string file = test::source_dir() + "/validation/collectives/turin-graph.xml";
     const char* box = "8x-rtx-pro-6000-server-dual-turin";

@@ -45,6 +45,8 @@ struct ChannelGraph {
   std::span<const std::uint16_t> channel(std::int64_t c) const {
     return {order.data() + static_cast<std::size_t>(c) * cards, cards};
   }
+
+  bool operator==(const ChannelGraph&) const = default;
 };
 
 }  // namespace takt::nccl

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contract.hpp"
+#include "collective/nccl/search_view.hpp"
 #include "collective/nccl/version_rules.hpp"
 
 namespace takt::nccl {
@@ -49,19 +50,25 @@ ChannelGraph prescribed(const NcclGraphFile& file, std::int64_t id, const Routed
   return graph;
 }
 
+/// The graphs that the file prescribes; those it leaves out are searched.
+NodeGraphs graphs_of(const NcclGraphFile& file, const RoutedMachine& machine, Reach reach) {
+  constexpr std::int64_t ring = 0, tree = 1, nvls = 3;  // ids of NCCL's graph files
+  NodeGraphs graphs;
+  graphs.ring = prescribed(file, ring, machine);
+  if (graphs.ring.channels == 0) graphs.ring = find_ring(machine, reach);
+  graphs.tree = prescribed(file, tree, machine);
+  if (graphs.tree.channels == 0) graphs.tree = find_tree(machine, reach, graphs.ring.channels);
+  if (machine.settings.nvls == Switch::on && machine.graph.gpus.size() > 1) {
+    graphs.nvls = prescribed(file, nvls, machine);
+    if (graphs.nvls.channels == 0) graphs.nvls = find_nvls(machine, reach);
+  }
+  return graphs;
+}
 
 NodeKind search_node(const NcclSystem& system, Reach reach, const NcclSettings& settings, const NcclGraphFile* file) {
-  NodeKind kind{system, route(system, settings), {}, {}, {}};
-  const auto given = [&](std::int64_t id) { return file ? prescribed(*file, id, kind.machine) : ChannelGraph{}; };
-  kind.ring = given(0);
-  if (kind.ring.channels == 0) kind.ring = find_ring(kind.machine, reach);
-  kind.tree = given(1);
-  if (kind.tree.channels == 0) kind.tree = find_tree(kind.machine, reach, kind.ring.channels);
-  if (settings.nvls == Switch::on && kind.machine.graph.gpus.size() > 1) {
-    kind.nvls = given(3);
-    if (kind.nvls.channels == 0) kind.nvls = find_nvls(kind.machine, reach);
-  }
-  return kind;
+  RoutedMachine machine = route(system, settings);
+  NodeGraphs graphs = file ? graphs_of(*file, machine, reach) : shared_graphs(machine, reach);
+  return {system, std::move(machine), std::move(graphs.ring), std::move(graphs.tree), std::move(graphs.nvls)};
 }
 
 /// Splits the servers into nodes; equal servers are looked at once.
