@@ -1,23 +1,13 @@
 #include "collective/activities.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace takt {
 namespace {
 
-/// What a channel sends at once in the Simple protocol: four steps of 512 KiB (semantics N60).
-constexpr double pipeline_chunk = 2'097'152;
-
 ResourceId memory_of(std::size_t member, const CommunicatorCards& cards, const Topology& topology) {
   return topology.cards()[static_cast<std::size_t>(topology.device(cards.members[member]).card)].memory;
-}
-
-/// How many pipeline chunks `bytes` of a lane are: a chunk for each of its channels.
-std::uint32_t chunks_in(double bytes, double share, std::int64_t ctas) {
-  const double channels = std::max(1.0, static_cast<double>(ctas) * share);
-  return static_cast<std::uint32_t>(std::ceil(std::max(1.0, bytes / (pipeline_chunk * channels))));
 }
 
 /// Adds the messages of one lane after another to one list.
@@ -25,7 +15,11 @@ class MessageWriter {
  public:
   MessageWriter(const LaneWork& work, const CommunicatorCards& cards, const Topology& topology,
                 const CollectiveOptions& options)
-      : work_(work), cards_(cards), topology_(topology), options_(options) {}
+      : work_(work),
+        chunks_(static_cast<std::uint32_t>(work.chunks)),
+        cards_(cards),
+        topology_(topology),
+        options_(options) {}
 
   std::vector<Activity> take() { return std::move(activities_); }
 
@@ -35,8 +29,7 @@ class MessageWriter {
     const auto members = static_cast<std::uint32_t>(lane.hops.size());
     const auto steps = static_cast<std::uint32_t>(work_.steps);
     const double message = work_.work * lane.share / static_cast<double>(steps);
-    const std::uint32_t chunks =
-        options_.settings.chunk == Chunk::step ? 1 : chunks_in(message * work_.payload, lane.share, work_.ctas);
+    const std::uint32_t chunks = options_.settings.chunk == Chunk::step ? 1 : chunks_;
     const auto base = static_cast<std::uint32_t>(activities_.size());
     const std::vector<Activity> kinds = one_a_hop(lane, message / chunks);
     for (std::uint32_t turn = 0; turn < chunks * steps; ++turn) {
@@ -53,44 +46,30 @@ class MessageWriter {
   /// A chunk leaves a card when it has come from all below (up) or from above (down), and after the chunk before it.
   /// The way down of a chunk begins where its way up ends.
   void add_tree(const Lane& up, const Lane& down) {
-    const double bytes = work_.work * up.share;
-    const std::uint32_t chunks = chunks_in(bytes * work_.payload, up.share, work_.ctas);
-    const std::vector<Activity> rising = one_a_hop(up, bytes / chunks), falling = one_a_hop(down, bytes / chunks);
-    const auto hops = static_cast<std::uint32_t>(up.hops.size());
-    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-      const auto first_up = static_cast<std::uint32_t>(activities_.size());
-      const std::uint32_t first_down = first_up + hops;
-      for (std::uint32_t h = 0; h < hops; ++h) {
-        Activity activity = rising[h];
-        for (std::uint32_t below = 0; below < hops; ++below) {
-          if (up.hops[below].to == up.hops[h].from) activity.after.push_back(first_up + below);
-        }
-        if (chunk > 0) activity.after.push_back(first_up + h - 2 * hops);
-        activities_.push_back(std::move(activity));
+    const double bytes = work_.work * up.share / static_cast<double>(chunks_);
+    const std::vector<Activity> rising = one_a_hop(up, bytes), falling = one_a_hop(down, bytes);
+    const std::vector<std::size_t> upwards = in_order(up), downwards = in_order(down);
+    std::vector<std::uint32_t> last_up(up.hops.size()), last_down(down.hops.size());
+    for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) {
+      std::vector<std::uint32_t> arrived_up(up.hops.size()), arrived_down(down.hops.size());
+      for (const std::size_t hop : upwards) {
+        const std::vector<std::uint32_t> before = arrivals_at(up.hops[hop].from, up, arrived_up);
+        last_up[hop] = arrived_up[hop] = add_message(rising[hop], before, chunk > 0 ? &last_up[hop] : nullptr);
       }
-      for (std::uint32_t h = 0; h < hops; ++h) {
-        Activity activity = falling[h];
-        const std::size_t sender = down.hops[h].from;
-        for (std::uint32_t other = 0; other < hops; ++other) {
-          if (down.hops[other].to == sender) activity.after.push_back(first_down + other);
-        }
-        if (activity.after.empty()) {
-          for (std::uint32_t other = 0; other < hops; ++other) {
-            if (up.hops[other].to == sender) activity.after.push_back(first_up + other);
-          }
-        }
-        if (chunk > 0) activity.after.push_back(first_down + h - 2 * hops);
-        activities_.push_back(std::move(activity));
+      for (const std::size_t hop : downwards) {
+        const std::size_t sender = down.hops[hop].from;
+        std::vector<std::uint32_t> before = arrivals_at(sender, down, arrived_down);
+        if (before.empty()) before = arrivals_at(sender, up, arrived_up);
+        last_down[hop] = arrived_down[hop] = add_message(falling[hop], before, chunk > 0 ? &last_down[hop] : nullptr);
       }
     }
   }
 
   /// All cards at once, one chunk after another.
   void add_switches(const Lane& lane) {
-    const std::uint32_t chunks = chunks_in(work_.work * work_.payload, lane.share, work_.ctas);
-    Activity part = activity_of(lane.hops, work_.work * lane.share / chunks, lane.share);
+    Activity part = activity_of(lane.hops, work_.work * lane.share / static_cast<double>(chunks_), lane.share);
     part.latency = {};
-    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) {
       if (chunk > 0) part.after = {static_cast<std::uint32_t>(activities_.size() - 1)};
       activities_.push_back(part);
     }
@@ -108,6 +87,54 @@ class MessageWriter {
     return activity;
   }
 
+  /// Adds a message that follows `previous` on its edge and passes on what has arrived with `before`; its number.
+  std::uint32_t add_message(Activity message, const std::vector<std::uint32_t>& before, const std::uint32_t* previous) {
+    message.after = before;
+    if (previous != nullptr) {
+      message.latency = {};
+      if (!before.empty()) {  // the hop's time passes beside the message before
+        Activity arrival;
+        arrival.latency = work_.hop;
+        arrival.after = before;
+        activities_.push_back(std::move(arrival));
+        message.after = {static_cast<std::uint32_t>(activities_.size() - 1)};
+      }
+      message.after.push_back(*previous);
+    }
+    activities_.push_back(std::move(message));
+    return static_cast<std::uint32_t>(activities_.size() - 1);
+  }
+
+  /// Messages of a chunk that end at a card.
+  static std::vector<std::uint32_t> arrivals_at(std::size_t card, const Lane& lane,
+                                                const std::vector<std::uint32_t>& arrived) {
+    std::vector<std::uint32_t> list;
+    for (std::size_t hop = 0; hop < lane.hops.size(); ++hop) {
+      if (lane.hops[hop].to == card) list.push_back(arrived[hop]);
+    }
+    return list;
+  }
+
+  /// Hops in an order in which none comes before those that its sender waits for.
+  static std::vector<std::size_t> in_order(const Lane& lane) {
+    std::vector<std::size_t> order;
+    std::vector<bool> placed(lane.hops.size(), false);
+    const auto waits = [&](std::size_t hop) {
+      for (std::size_t other = 0; other < lane.hops.size(); ++other) {
+        if (!placed[other] && lane.hops[other].to == lane.hops[hop].from) return true;
+      }
+      return false;
+    };
+    while (order.size() < lane.hops.size()) {
+      for (std::size_t hop = 0; hop < lane.hops.size(); ++hop) {
+        if (placed[hop] || waits(hop)) continue;
+        placed[hop] = true;
+        order.push_back(hop);
+      }
+    }
+    return order;
+  }
+
   std::vector<Activity> one_a_hop(const Lane& lane, double bytes) const {
     std::vector<Activity> list;
     for (const Hop& hop : lane.hops) list.push_back(activity_of({&hop, 1}, bytes, lane.share));
@@ -115,6 +142,7 @@ class MessageWriter {
   }
 
   const LaneWork& work_;
+  std::uint32_t chunks_;
   const CommunicatorCards& cards_;
   const Topology& topology_;
   const CollectiveOptions& options_;

@@ -2,6 +2,7 @@
 
 #include "collective/activities.hpp"
 #include "collective/islands.hpp"
+#include "collective/nccl/chunking.hpp"
 #include "collective/nccl/topology_xml.hpp"
 #include "collective/shape.hpp"
 
@@ -88,7 +89,9 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
   lowered.moved_per_rank = moved_by(shape.query.call, shape.query.ranks);
   if (options.settings.fidelity == Fidelity::chunked) {
     work.hop = Duration(fixed.steps.count() / work.steps);
-    const bool by_message = solo.estimate.steps > 0;
+    work.chunks = chunks_of_channel(shape.query);
+    // What switches reduce moves on all ways at once: its hops are no messages.
+    const bool by_message = shape.lanes.front().kind != LaneKind::switches;
     lowered.fixed = by_message ? fixed.start : fixed.start + fixed.steps;
     lowered.activities = message_activities(shape.lanes, work, cards, topology, options);
   } else {

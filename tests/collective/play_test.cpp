@@ -183,23 +183,28 @@ TEST_CASE("under contention a collective stretches as its links are shared", "[c
 }
 
 TEST_CASE("message by message trees and switches take about as long as the fluid form", "[collective]") {
-  // Chunks fill and drain a tree of depth d: d chunks more than the buffer has; 256 MiB are dozens of chunks a channel.
+  // Chunks fill and drain a tree of depth d: 2 d - 1 chunks more than the buffer has, of which only those over the
+  // slowest edge count. 16 MiB over two quads are 32 chunks a channel, of 14 edges two cross the sockets: up to 2 / 32.
   struct Case {
     const char* machine;
     CollectiveAlgorithm algorithm;
+    std::int64_t mebibytes;
     double tolerance;
   };
-  for (const Case& one : {Case{"8x-h200-sxm-hgx", CollectiveAlgorithm::nvls, 0.01},
-                          Case{"8x-h200-nvl-two-4-way-bridges", CollectiveAlgorithm::tree, 0.3},
-                          Case{"8x-rtx-pro-6000-server-4-switches", CollectiveAlgorithm::ring, 0.1}}) {
-    INFO(one.machine);
+  for (const Case& one : {Case{"8x-h200-sxm-hgx", CollectiveAlgorithm::nvls, 256, 0.01},
+                          Case{"2x-8x-h200-sxm-hgx-400g", CollectiveAlgorithm::nvls, 16, 0.01},
+                          Case{"8x-h200-nvl-two-4-way-bridges", CollectiveAlgorithm::tree, 256, 0.03},
+                          Case{"8x-h200-nvl-two-4-way-bridges", CollectiveAlgorithm::tree, 16, 0.07},
+                          Case{"8x-rtx-pro-6000-server-4-switches", CollectiveAlgorithm::ring, 256, 0.02}}) {
+    INFO(one.machine << " " << one.mebibytes);
+    const CollectiveCall call{CollectiveKind::all_reduce, Bytes(one.mebibytes << 20)};
     const Topology topology = named(one.machine);
     CollectiveOptions options;
     options.settings.algorithm = one.algorithm;
-    const auto fluid = priced({CollectiveKind::all_reduce, Bytes(256 << 20)}, topology, options).lowered;
+    const auto fluid = priced(call, topology, options).lowered;
     options.settings.fidelity = Fidelity::chunked;
     options.settings.chunk = Chunk::nccl;
-    const auto chunked = priced({CollectiveKind::all_reduce, Bytes(256 << 20)}, topology, options).lowered;
+    const auto chunked = priced(call, topology, options).lowered;
     CHECK(chunked.activities.size() > fluid.activities.size());
     CHECK(simulated_us(chunked, topology) == Approx(simulated_us(fluid, topology)).epsilon(one.tolerance));
   }
