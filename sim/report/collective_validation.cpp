@@ -180,6 +180,9 @@ const std::vector<Bound>& bounds() {
       {"bridges, 1 MiB and more", {recorded, big, Tables::all, "NVLink bridge"}, 15.0, 30.0},
       {"left out, all sizes", {left_out, all, Tables::all}, 7.7, 23.0},
       {"left out, 1 MiB and more", {left_out, big, Tables::all}, 6.1, 19.0},
+      {"PCIe peer-to-peer left out, 1 MiB and more", {left_out, big, Tables::all, "PCIe direct/SYS P2P"}, 14.0, 23.0},
+      {"PCIe switches left out, 1 MiB and more", {left_out, big, Tables::all, "PCIe switch"}, 14.0, 23.0},
+      {"bridges left out, 1 MiB and more", {left_out, big, Tables::all, "NVLink bridge"}, 15.0, 30.0},
   };
   return list;
 }

@@ -24,13 +24,14 @@ class Parameters {
  public:
   explicit Parameters(RuntimeConstants& constants) : c_(constants) {
     for (const HopKind kind : {HopKind::nvlink, HopKind::p2p, HopKind::shm}) add_hop(hop(kind));
+    add({&hop(HopKind::nvlink).simple_per_cta, &hop(HopKind::p2p).simple_per_cta});
+    add({&hop(HopKind::shm).simple_per_cta});
     add({&hop(HopKind::nvlink).ll128_us, &hop(HopKind::p2p).ll128_us, &hop(HopKind::shm).ll128_us});
     add({&hop(HopKind::nvlink).ll128_per_cta, &hop(HopKind::p2p).ll128_per_cta, &hop(HopKind::shm).ll128_per_cta,
          &hop(HopKind::net).ll128_per_cta});
     add({&hop(HopKind::p2p).simple_start_us, &hop(HopKind::shm).simple_start_us});
-    add({&hop(HopKind::p2p).simple_us});
-    add({&hop(HopKind::shm).simple_us});
-    add({&hop(HopKind::nvlink).ring_overlap_loss});
+    add({&hop(HopKind::p2p).simple_us, &hop(HopKind::shm).simple_us});
+    add({&hop(HopKind::nvlink).ring_overlap_loss, &hop(HopKind::p2p).ring_overlap_loss});
     add_hosts();
     for (FabricConstants& fabric : c_.fabrics) {
       add({&fabric.ll_us});
@@ -58,7 +59,6 @@ class Parameters {
     add({&hop.usable});
     add({&hop.ll_us});
     add({&hop.ll_per_cta});
-    add({&hop.simple_per_cta});
   }
 
   /// Ada, Hopper and Blackwell hosts are as fast as each other; older ones have their own values.
@@ -112,8 +112,8 @@ double loss_of(std::span<const FitRow> rows, const RuntimeConstants& constants, 
 RuntimeConstants generic_constants() {
   // Hops and bases of NCCL's tuner (N42): LL 6.6 and 0.6 or 1.0 us, Simple 1.8 us more and 3.4 or 5.7 a step, network
   // 2.7 and 14. Capacities as NCCL counts them (N1, N2, N43): 48 of 63 GB/s, NVLS 0.85 and 0.74. Half of a link where
-  // data crosses host memory; 20 GB/s a CTA in Simple, 16 in LL128, 8 in LL. Over NVLink a CTA in Simple is not slower than
-  // the 36.7 GB/s that NCCL gives a channel in LL128 (N42, Hopper).
+  // data crosses host memory; 20 GB/s a CTA in Simple, 16 in LL128, 8 in LL. A CTA that stores to another card in
+  // Simple is not slower than the 36.7 GB/s that NCCL gives a channel in LL128 (N42, Hopper).
   RuntimeConstants c{};
   const auto hop = [](double usable, double ll_us, double simple_us, double ll128_us) {
     return HopConstants{.usable = usable,
@@ -127,8 +127,11 @@ RuntimeConstants generic_constants() {
                         .ring_overlap_loss = 0.0};
   };
   c.hops = {hop(1.0, 0.6, 3.4, 1.9), hop(0.76, 1.0, 5.7, 2.5), hop(0.5, 1.0, 5.7, 2.5), hop(1.0, 2.7, 14.0, 4.0)};
-  c.hops.front().simple_per_cta = 36.7;
-  c.hops.front().ring_overlap_loss = 0.2;  // a parameter that is a logarithm must not start at 0
+  for (const HopKind kind : {HopKind::nvlink, HopKind::p2p}) {
+    HopConstants& stores = c.hops[static_cast<std::size_t>(kind)];
+    stores.simple_per_cta = 36.7;
+    stores.ring_overlap_loss = 0.2;  // a parameter that is a logarithm must not start at 0
+  }
   for (HostConstants& host : c.hosts) host = {6.6, 1.8, 3.4, 0.0};
   c.hosts[static_cast<std::size_t>(HostFamily::hopper)].nvls_efficiency = 0.85;
   c.hosts[static_cast<std::size_t>(HostFamily::blackwell)].nvls_efficiency = 0.74;

@@ -8,12 +8,15 @@ namespace {
 //   LL: slope over 2, 4, 8 cards of 1 to 16 KiB, aic_h200. Simple: first Simple sizes of aic_h200 and aic_h100.
 //   LL128 steps and rate: aic_h200, aic_a100, 0.5 to 4 MiB. A CTA's 27 GB/s never binds in the rows.
 //   lambda: n = 2 to 8 up to 1 GiB; 0.06 to 0.1 at 8 to 16 GiB, where it is 4 to 8 % too slow.
-// P2P over PCIe.
-//   usable 0.76 (24 and 48 GB/s of generation 4 and 5): rtxpro6000_8_groupA 46.4, rtx4090_4_p2pdriver 25.3,
-//   h100nvl_2_pcie 50, rtxpro6000_7_purple 41.5. CTA 16.6: aic_rtxpro n = 2, aic_l40s n = 2.
+// P2P over PCIe: stores to another card like those over NVLink, so lambda and the rate of a CTA are NVLink's.
+//   aic_rtxpro n = 2 reaches 32.3 (all-gather) and 38.6 (all-reduce): (1 + lambda) / B and (2 + lambda) / 2 B give
+//   B = 48 and lambda = 0.49, NVLink's value. A CTA's rate then shows nowhere; two on an L40S do 19.6 each or more.
+//   usable 0.78 of raw, over lambda: aic_rtxpro 0.74, aic_l40s n = 2 0.77 to 0.87, rtxpro6000_8_groupA 0.76,
+//   rtx4090_4_p2pdriver 0.86, h100nvl_2_pcie 0.95, rtxpro6000_7_purple 0.68.
 // SHM.
 //   usable 0.60: rtx5090_4 35, rtx5090_8 28, rtx2080ti; rtxpro6000_8_turin with 8 CTAs 37.6, H200 NVL crossing 39.2.
 //   CTA 13.0: aic_rtxpro n = 8, rtxpro6000_8_festr.
+// A Simple step of either, 2.7: aic_rtxpro n = 8 (SHM) and rtxpro6000_8_groupA (P2P), 1 to 16 MiB.
 // Network: its own limits are FabricConstants; a CTA's 24 GB/s never binds in the rows.
 constexpr std::array<HopConstants, hop_kinds> hops{{
     {.usable = 1.0,
@@ -25,20 +28,20 @@ constexpr std::array<HopConstants, hop_kinds> hops{{
      .ll128_per_cta = 18.6,
      .simple_per_cta = 27.0,
      .ring_overlap_loss = 0.4},
-    {.usable = 0.76,
+    {.usable = 0.78,
      .ll_us = 1.2,
      .ll128_us = 2.8,
      .simple_start_us = 8.0,
-     .simple_us = 3.5,
+     .simple_us = 2.7,
      .ll_per_cta = 14.7,
      .ll128_per_cta = 18.6,
-     .simple_per_cta = 16.6,
-     .ring_overlap_loss = 0.0},
+     .simple_per_cta = 27.0,
+     .ring_overlap_loss = 0.4},
     {.usable = 0.60,
      .ll_us = 1.3,
      .ll128_us = 2.8,
      .simple_start_us = 8.0,
-     .simple_us = 2.6,
+     .simple_us = 2.7,
      .ll_per_cta = 5.1,
      .ll128_per_cta = 18.6,
      .simple_per_cta = 13.0,

@@ -5,7 +5,7 @@
 //
 //   ring, LL      h a_LL            + V max((h + 2.8) / (c r_LL),    2 h / B)
 //   ring, LL128   h a_128           + V max((h + 2.8) / (c r_128),   128/120 h / B)
-//   ring, Simple  start + h a_S     + V max((h + 1) / (c r_S),       (h + lambda) / B)
+//   ring, Simple  start + h a_S     + V max((h + 1) / (c r_S),       (h + lambda) / B),   lambda 0 by way of the host
 //   tree          2(p - 1) a + 2 log2(N) x + S max(2 / (c r), flags / A),   A = B with both passes on the links
 //   NVLS          start + fill      + S (1 + 1/n) / (C B)
 //   NVLSTree      start + fill + 2 log2(N) x + S max((1 + 1/p) / (C B), 1 / network)
@@ -72,20 +72,21 @@ Hops hops_of(const RuntimeQuery& query, const RuntimeConstants& constants) {
   const std::array<std::int64_t, hop_kinds> counts{query.hops.nvlink, query.hops.p2p, query.hops.shm, query.hops.net};
   Hops hops;
   double inside = 0.0, steps_us = 0.0;
-  bool only_nvlink = true;
+  bool only_stores = true;  // cards write to each other, on NVLink or PCIe
   for (std::size_t k = 0; k < hop_kinds; ++k) {
     if (counts[k] == 0) continue;
     const auto kind = static_cast<HopKind>(k);
     const HopTimes times = times_of(kind, query, constants);
     hops.per_cta = std::min(hops.per_cta, times.per_cta);
-    only_nvlink = only_nvlink && (kind == HopKind::nvlink || kind == HopKind::net);
+    only_stores = only_stores && kind != HopKind::shm;
     if (kind == HopKind::net) continue;
+    hops.loss = std::max(hops.loss, constants.of(kind).ring_overlap_loss);
     inside += as_double(counts[k]);
     steps_us += as_double(counts[k]) * times.step_us;
     hops.start_us = std::max(hops.start_us, times.start_us);
   }
   if (inside > 0.0) hops.inside_us = steps_us / inside;
-  if (only_nvlink && query.hops.nvlink > 0) hops.loss = constants.of(HopKind::nvlink).ring_overlap_loss;
+  if (!only_stores) hops.loss = 0.0;
   return hops;
 }
 

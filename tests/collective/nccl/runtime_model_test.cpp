@@ -8,38 +8,45 @@
 using namespace takt;
 
 TEST_CASE("A CTA that runs its steps one after another", "[nccl]") {
-  // All-gather of 1 GiB (10^9 bytes for round numbers) over n cards on PCIe generation 5, P2P, 4 CTAs of 16.6 GB/s.
-  //   links: V h / B with B = 0.76 x 63 = 47.88;  CTAs: V (h + 1) / (4 x 16.6 = 66.4);  V = 10^9 / n
+  // All-gather of 1 GiB (10^9 bytes for round numbers) over n cards on PCIe generation 5, P2P, c CTAs of 27 GB/s.
+  //   links: V (h + 0.4) / B with B = 0.78 x 63 = 49.14;  CTAs: V (h + 1) / 27 c;  V = 10^9 / n
   RuntimeQuery query{.call = {CollectiveKind::all_gather, Bytes(1'000'000'000)},
                      .ctas = 4,
                      .ranks = 2,
                      .hops = {.p2p = 2},
-                     .edge_rate = 47.88,
+                     .edge_rate = 49.14,
                      .compute_capability = 120};
-  SECTION("two cards: CTAs bind. 4.2 + 8 + 3.5 + 5e8 x 2 / 66.4e3 = 15075.96 us") {
+  SECTION("two cards, one CTA: it binds. 4.2 + 8 + 2.7 + 5e8 x 2 / 27e3 = 37051.9 us") {
+    query.ctas = 1;
     const RuntimeEstimate estimate = estimate_runtime(query);
     CHECK(estimate.limit == RuntimeLimit::ctas);
-    CHECK(estimate.time_us() == Approx(4.2 + 8 + 3.5 + 5e8 * 2 / 66.4e3));
+    CHECK(estimate.time_us() == Approx(4.2 + 8 + 2.7 + 5e8 * 2 / 27e3));
   }
-  SECTION("eight cards: links bind. 4.2 + 8 + 7 x 3.5 + 1.25e8 x 7 / 47.88e3") {
+  SECTION("two cards, four CTAs: links bind. 4.2 + 8 + 2.7 + 5e8 x 1.4 / 49.14e3 = 14259.9 us") {
+    const RuntimeEstimate estimate = estimate_runtime(query);
+    CHECK(estimate.limit == RuntimeLimit::links);
+    CHECK(estimate.time_us() == Approx(4.2 + 8 + 2.7 + 5e8 * 1.4 / 49.14e3));
+  }
+  SECTION("eight cards: 4.2 + 8 + 7 x 2.7 + 1.25e8 x 7.4 / 49.14e3") {
     query.ranks = 8;
     query.hops = {.p2p = 8};
     const RuntimeEstimate estimate = estimate_runtime(query);
     CHECK(estimate.limit == RuntimeLimit::links);
-    CHECK(estimate.time_us() == Approx(4.2 + 8 + 24.5 + 1.25e8 * 7 / 47.88e3));
+    CHECK(estimate.time_us() == Approx(4.2 + 8 + 18.9 + 1.25e8 * 7.4 / 49.14e3));
   }
-  SECTION("eight cards staged by the host with 2 CTAs of 13: 4.2 + 8 + 7 x 2.6 + 1.25e8 x 8 / 26e3") {
+  SECTION("eight cards staged by the host with 2 CTAs of 13: 4.2 + 8 + 7 x 2.7 + 1.25e8 x 8 / 26e3") {
     query.ranks = 8;
     query.ctas = 2;
     query.hops = {.shm = 8};
     query.edge_rate = 37.8;
-    CHECK(estimate_runtime(query).time_us() == Approx(4.2 + 8 + 18.2 + 1.25e8 * 8 / 26e3));
+    CHECK(estimate_runtime(query).time_us() == Approx(4.2 + 8 + 18.9 + 1.25e8 * 8 / 26e3));
   }
-  SECTION("one hop of SHM among seven of P2P: its CTA rate counts, its step time by share") {
+  SECTION("one hop of SHM among seven of P2P: its CTA rate counts, LL's step times by share") {
     query.ranks = 8;
     query.hops = {.p2p = 7, .shm = 1};
-    const double step = (7 * 3.5 + 2.6) / 8;
-    CHECK(estimate_runtime(query).time_us() == Approx(4.2 + 8 + 7 * step + 1.25e8 * 8 / (4 * 13.0e3)));
+    CHECK(estimate_runtime(query).time_us() == Approx(4.2 + 8 + 7 * 2.7 + 1.25e8 * 8 / (4 * 13.0e3)));
+    query.protocol = NcclProtocol::ll;
+    CHECK(estimate_runtime(query).steps_us == Approx(7 * (7 * 1.2 + 1.3) / 8));
   }
 }
 
