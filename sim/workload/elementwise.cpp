@@ -3,7 +3,7 @@
 //     eager      forward 84h + 20q + 10I    backward 174h + 24q + 18I
 //     fused              20h +  4q +  6I             46h +  4q + 10I
 //     compiled           16h +  4q +  6I             36h +  4q + 10I
-//     LayerNorm, GELU    20h       +  4I             28h       +  6I      (one kernel each, whatever the form)
+//     LayerNorm, GELU    20h       +  4I             28h       +  6I      (one kernel each)
 //
 // A layer has two norms and two residual additions. An addition reads two values and writes one, 6h (semantics C9);
 // compiled, it is part of the norm's kernel, which saves reading the sum again, 4h forward. Norms share the rest.
@@ -12,6 +12,11 @@
 // the root, multiplies twice and casts back, 8 kernels; autograd runs 14 for it. Rotation multiplies, negates, joins,
 // multiplies and adds queries and keys, 10; backward 18. SiLU and product 2 and 3. Fused kernels (Liger) are one each,
 // the norm's backward two (input, then weight).
+//
+// Models without a gate (GPT-2, Phi-2) have `gelu_new`, x/2 (1 + tanh(c (x + k x^3))), which the library computes op by
+// op. Forward 8 kernels: six read one value and write one (4I each), two read two (6I): 36I. Backward 11: the last
+// product gives two gradients (6I each), x/2 one (4I), tanh (6I), c and k (4I each), the cube three (4 + 4 + 6I), and
+// x's three gradients are added up by two (6I each): 56I. Compiled or fused it is one kernel each way.
 #include "workload/elementwise.hpp"
 
 namespace takt {
@@ -37,14 +42,15 @@ const ElementwiseParts& rms_parts(ElementwiseForm form) {
 }
 
 constexpr ElementwisePart layer_norm{{4.0, 1}, {8.0, 2}};
-constexpr ElementwisePart plain_activation{{4.0, 1}, {6.0, 1}};
+constexpr ElementwisePart gelu{{4.0, 1}, {6.0, 1}};
+constexpr ElementwisePart gelu_op_by_op{{36.0, 8}, {56.0, 11}};
 
 }  // namespace
 
 ElementwiseParts elementwise_parts(const TransformerShape& shape, ElementwiseForm form) {
   ElementwiseParts parts = rms_parts(form);
   if (shape.layer_norm) parts.norm = layer_norm;
-  if (!shape.gated_mlp) parts.activation = plain_activation;
+  if (!shape.gated_mlp) parts.activation = form == ElementwiseForm::eager ? gelu_op_by_op : gelu;
   return parts;
 }
 

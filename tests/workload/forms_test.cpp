@@ -65,6 +65,27 @@ TEST_CASE("H1, C9: an eager layer launches its norms and rotation op by op; each
   CHECK(launches(layer.backward) == 2 * 14 + 18 + 3 + 2 + 14 + 3);
 }
 
+TEST_CASE("H1, C9: GPT-2's activation is eight kernels op by op, eleven backward, and one each when fused") {
+  Scenario scenario = scenario_of(Method::full);
+  scenario.batch.sequence_length = 1024;
+  const double elements = 1024.0 * 3072.0;
+  const BlockKind eager = build(gpt_2(), scenario).block(1);
+  // two norms, qkv, attention, o, two additions, up, activation 8, down
+  CHECK(launches(eager.forward) == 2 + 1 + 1 + 1 + 2 + 1 + 8 + 1);
+  // norms 2, activation 11, additions 1; dgrad, wgrad and bias of four; attention 3
+  CHECK(launches(eager.backward) == 2 * 2 + 11 + 2 + 4 * 3 + 3);
+  scenario.finetune.elementwise = ElementwiseForm::fused;
+  const BlockKind fused = build(gpt_2(), scenario).block(1);
+  CHECK(launches(fused.forward) == launches(eager.forward) - 7);
+  CHECK(launches(fused.backward) == launches(eager.backward) - 10);
+  // 36 and 56 bytes an element against 4 and 6.
+  const auto difference = [&](const std::vector<Kernel>& a, const std::vector<Kernel>& b) {
+    return traffic(a, KernelKind::elementwise) - traffic(b, KernelKind::elementwise);
+  };
+  CHECK(difference(eager.forward, fused.forward) == (36.0 - 4.0) * elements);
+  CHECK(difference(eager.backward, fused.backward) == (56.0 - 6.0) * elements);
+}
+
 TEST_CASE("H1: fused kernels launch less, a compiled graph less still and dispatches nothing") {
   const BlockKind fused = in_form(ElementwiseForm::fused).block(1);
   CHECK(launches(fused.forward) == 2 + 1 + 1 + 2 + 7 + 1);
