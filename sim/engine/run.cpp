@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contract.hpp"
+#include "engine/fold.hpp"
 #include "engine/run_owner.hpp"
 
 namespace takt {
@@ -21,7 +22,7 @@ std::uint64_t segment_owner(std::uint32_t rank, std::uint32_t op) { return pack(
 std::uint64_t copy_owner(std::uint32_t rank, std::uint32_t op) { return pack(OwnerKind::copy, rank, op); }
 std::uint64_t part_owner(std::uint32_t comm, std::uint32_t part) { return pack(OwnerKind::part, comm, part); }
 
-Run::Run(const Plan& plan, const ResourceTable& resources, const EngineOptions& options)
+Run::Run(const PlanView& plan, const ResourceTable& resources, const EngineOptions& options)
     : plan_(plan), fluid_(resources, {options.executor, options.prune, options.record_rates}) {
   for (const Program& program : plan.programs) indices_.emplace_back(program);
   const std::size_t ranks = plan.ranks.size();
@@ -289,7 +290,15 @@ Diagnostic Run::deadlock() const {
 }
 
 Result<Timeline> simulate(const Plan& plan, const ResourceTable& resources, const EngineOptions& options) {
-  return Run(plan, resources, options).play();
+  const std::optional<FoldedPlan> folded = options.fold ? fold_equal_ranks(plan, resources) : std::nullopt;
+  if (folded) {
+    const PlanView parts{plan.programs, folded->ranks, folded->communicators, folded->collectives, plan.sm_contention};
+    Result<Timeline> timeline = Run(parts, resources, options).play();
+    if (timeline) return unfold_equal_ranks(std::move(*timeline), plan);
+    // What cannot go on is told of all ranks.
+  }
+  const PlanView whole{plan.programs, plan.ranks, plan.communicators, plan.collectives, plan.sm_contention};
+  return Run(whole, resources, options).play();
 }
 
 }  // namespace takt

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <queue>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,18 @@
 
 namespace takt {
 
+/// A plan, or the parts of one that are played.
+struct PlanView {
+  std::span<const Program> programs;
+  std::span<const RankBinding> ranks;
+  std::span<const Communicator> communicators;
+  std::span<const LoweredCollective> collectives;
+  SmContention sm_contention;
+};
+
 class Run {
  public:
-  Run(const Plan& plan, const ResourceTable& resources, const EngineOptions& options);
+  Run(const PlanView& plan, const ResourceTable& resources, const EngineOptions& options);
 
   Result<Timeline> play();
 
@@ -133,7 +143,7 @@ class Run {
 
   static constexpr std::uint32_t done_mark = 0xffffffff;   // in RankState::pending
 
-  const Plan& plan_;
+  PlanView plan_;
   FluidNetwork fluid_;
   std::vector<ProgramIndex> indices_;
   std::vector<RankState> ranks_;

@@ -12,6 +12,7 @@ namespace takt {
 struct EngineOptions {
   Executor* executor = nullptr;     ///< null: serial
   bool prune = true;                ///< leave resources that cannot bind out of the components (same answer, faster)
+  bool fold = true;                 ///< play equal ranks once (same answer, faster)
   bool record_rates = false;        ///< keep every change of every resource's rate (traces)
 };
 
