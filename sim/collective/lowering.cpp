@@ -48,17 +48,19 @@ double payload_of(const RuntimeEstimate& estimate, const RuntimeQuery& query) {
 
 /// Fixed times as the options leave them.
 struct FixedTime {
-  Duration start{}, steps{};
+  Duration start{}, steps{}, fill{};
+
+  Duration all() const { return start + steps + fill; }
 };
 
 FixedTime fixed_time(const SoloTime& solo, const CollectiveShape& shape, const CollectiveOptions& options) {
   const std::int64_t steps = solo.estimate.steps;
   if (!options.nccl_limits) {
     const Duration hop = shape.slowest_route + options.settings.hop_latency.value_or(Duration{});
-    return {options.settings.base_latency.value_or(Duration{}), hop * steps};
+    return {options.settings.base_latency.value_or(Duration{}), hop * steps, {}};
   }
   FixedTime fixed{options.settings.base_latency.value_or(from_us(solo.estimate.start_us)),
-                  from_us(solo.estimate.steps_us)};
+                  from_us(solo.estimate.steps_us), from_us(solo.estimate.fill_us)};
   if (options.settings.hop_latency) fixed.steps = *options.settings.hop_latency * steps;
   return fixed;
 }
@@ -92,10 +94,10 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
     work.chunks = chunks_of_channel(shape.query);
     // What switches reduce moves on all ways at once: its hops are no messages.
     const bool by_message = shape.lanes.front().kind != LaneKind::switches;
-    lowered.fixed = by_message ? fixed.start : fixed.start + fixed.steps;
+    lowered.fixed = by_message ? fixed.start : fixed.all();  // messages take their steps and fill the pipeline
     lowered.activities = message_activities(shape.lanes, work, cards, topology, options);
   } else {
-    lowered.fixed = fixed.start + fixed.steps;
+    lowered.fixed = fixed.all();
     lowered.activities = fluid_activities(shape.lanes, work, cards, topology, options);
   }
 
@@ -104,7 +106,7 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
   account.protocol = to_text(shape.query.protocol);
   account.ctas = lowered.ctas;
   account.limit = limit_of(solo, shape, topology);
-  account.time_us = to_seconds(fixed.start + fixed.steps) * 1e6 + work.work / solo.rate() * 1e6;
+  account.time_us = to_seconds(fixed.all()) * 1e6 + work.work / solo.rate() * 1e6;
   if (cards.plan) {
     account.channels = cards.plan->communicator.channels;
     account.plan = explain(*cards.plan);

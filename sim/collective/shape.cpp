@@ -108,6 +108,7 @@ ShapedCall shape_call(const CollectiveCall& call, const CommunicatorCards& cards
   CollectiveShape& shape = shaped.shape;
   shape.lanes = lanes_of(call, shaped.choice, cards, topology);
   shape.loads = link_loads(shape.lanes, topology);
+  shape.way = longest_way(shape.lanes, topology);
   for (const Lane& lane : shape.lanes) {
     for (const Hop& hop : lane.hops) shape.slowest_route = std::max(shape.slowest_route, hop.latency);
   }

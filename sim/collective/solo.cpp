@@ -1,6 +1,7 @@
 #include "collective/solo.hpp"
 
 #include "base/contract.hpp"
+#include "collective/nccl/chunking.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -124,6 +125,24 @@ std::vector<LinkLoad> link_loads(std::span<const Lane> lanes, const Topology& to
   return list;
 }
 
+namespace {
+
+/// A tree's first chunk on the longest way, F, less the time of a chunk in steady state. Where the rate is that of links
+/// which the ways up and down share, the one that is there alone, for F / 2 at the start and at the end, moves at the
+/// kernels' rate instead: that takes F / 2 (kernels / links - 1) off.
+double fill_us(const CollectiveShape& shape, const SoloTime& time) {
+  if (shape.way.capacities.empty()) return 0.0;
+  const double of_chunks = time.estimate.work_bytes / static_cast<double>(chunks_of_channel(shape.query));
+  double seconds = -of_chunks / time.rate();
+  for (const double capacity : shape.way.capacities) {
+    seconds += of_chunks * shape.way.share / std::min(time.kernel_rate * shape.way.share, capacity);
+  }
+  const double alone_for_half = (time.kernel_rate / time.rate() - 1.0) / 2.0;
+  return std::max(0.0, seconds * (1.0 - alone_for_half) * 1e6);
+}
+
+}  // namespace
+
 SoloTime solo_time(const CollectiveShape& shape, const RuntimeConstants& constants) {
   LowestRate kernels, network, links;
   for (const LinkLoad& load : shape.loads) {
@@ -145,6 +164,7 @@ SoloTime solo_time(const CollectiveShape& shape, const RuntimeConstants& constan
   time.estimate = estimate_runtime(query, constants);
   time.kernel_rate = std::min(time.estimate.link_rate, time.estimate.cta_rate) * giga;
   time.link_rate = links.rate;
+  time.estimate.fill_us = fill_us(shape, time);
   time.kernel_link = time.estimate.limit == RuntimeLimit::network ? network.load : kernels.load;
   time.busiest_link = links.load;
   return time;

@@ -8,6 +8,7 @@
 
 #include "collective/lanes.hpp"
 #include "collective/nccl/runtime_model.hpp"
+#include "collective/tree_way.hpp"
 #include "topology/topology.hpp"
 
 #include <array>
@@ -34,6 +35,7 @@ struct CollectiveShape {
   RuntimeQuery query;  ///< without rates
   std::vector<Lane> lanes;
   std::vector<LinkLoad> loads;  ///< in order of link id
+  TreeWay way;                  ///< of a tree
   Duration slowest_route{};
 };
 

@@ -41,6 +41,7 @@ enum class RuntimeLimit : std::uint8_t { links, ctas, network };
 struct RuntimeEstimate {
   double start_us = 0.0;    ///< once
   double steps_us = 0.0;    ///< all steps of the longest way
+  double fill_us = 0.0;     ///< until a tree's pipeline is full; depends on its edges, see solo_time()
   std::int64_t steps = 0;   ///< h of a ring; up and down of a tree; 0 for NVLS
   double work_bytes = 0.0;  ///< what an edge carries, with the protocol's flags and the ring's overlap loss
   double link_rate = 0.0;   ///< GB/s, as given
@@ -48,7 +49,7 @@ struct RuntimeEstimate {
   double per_cta = 0.0;     ///< GB/s that one CTA moves of its data, step after step
   RuntimeLimit limit = RuntimeLimit::links;
 
-  double fixed_us() const { return start_us + steps_us; }
+  double fixed_us() const { return start_us + steps_us + fill_us; }
   double time_us() const;
 };
 
