@@ -14,6 +14,12 @@ namespace {
 /// relative rounding error cannot bind.
 constexpr double rounding = 1e-12;
 
+/// Rounds in which the set that is solved grows by what its new rates touch; then it takes all that is reachable.
+constexpr int most_rounds = 8;
+
+/// Solved again with other numbers, a rate that does not change comes out equal but for rounding.
+bool is_same_rate(double before, double after) { return std::abs(after - before) <= rounding * before; }
+
 /// Components below this many activities are not worth a thread.
 constexpr std::size_t parallel_grain = 256;
 
@@ -112,7 +118,8 @@ void FluidNetwork::set_cap(Duration, RunningId id, double cap, Cause cap_cause) 
   mark_changed(slot);
 }
 
-/// Decides for each touched resource whether it can bind, and collects the activities whose rates may change.
+/// Decides for each touched resource whether it can bind, and collects the activities whose rates may change because of
+/// that alone: the changed ones, those that a touched resource holds, and all users of one that begins to bind.
 void FluidNetwork::refresh_binding() {
   seeds_.clear();
   for (const std::uint32_t r : touched_) {
@@ -126,8 +133,9 @@ void FluidNetwork::refresh_binding() {
       }
       state.can_bind = load > table_[r].capacity * (1.0 + rounding);
     }
-    if (could_bind || state.can_bind) {
-      for (const User& user : state.users) seeds_.push_back(user.activity);
+    const bool begins_to_bind = state.can_bind && !could_bind;
+    for (const User& user : state.users) {
+      if (begins_to_bind || is_held_by(running_[user.activity], r)) seeds_.push_back(user.activity);
     }
     if (state.can_bind) lower_floor_for_new(r);
   }
@@ -137,6 +145,10 @@ void FluidNetwork::refresh_binding() {
     if (running_[activity].live) seeds_.push_back(activity);
   }
   changed_.clear();
+}
+
+bool FluidNetwork::is_held_by(const Running& running, std::uint32_t resource) {
+  return running.cause == Cause::resource && index(running.cause_resource) == resource;
 }
 
 /// Lowers the floor to the level at which a resource with new activities fills, or a bit below: with the others at their
@@ -166,16 +178,22 @@ bool FluidNetwork::keeps_its_rate(const Running& running) const {
   return running.rate > 0.0 && running.rate < floor_ * running.weight * (1.0 - 1e-9);
 }
 
-/// Collects the component of `seed`: everything reachable over resources that can bind, above the floor.
+/// Takes an activity into the set that is solved, unless it is there or keeps its rate.
+void FluidNetwork::add_member(std::uint32_t activity) {
+  Running& running = running_[activity];
+  if (running.set == set_ || keeps_its_rate(running)) return;
+  running.set = set_;
+  members_.push_back(activity);
+}
+
+/// Collects the component of `seed`: all members of the set that are reachable over resources that can bind. Activities
+/// outside the set leave what they do not use.
 void FluidNetwork::gather(std::uint32_t seed, Component& component) {
-  component.activities.clear();
+  component.activities.assign(1, seed);
   component.resources.clear();
-  queue_.assign(1, seed);
   running_[seed].mark = mark_;
-  for (std::size_t head = 0; head < queue_.size(); ++head) {
-    const std::uint32_t activity = queue_[head];
-    component.activities.push_back(activity);
-    for (const Demand& demand : running_[activity].demands) {
+  for (std::size_t head = 0; head < component.activities.size(); ++head) {
+    for (const Demand& demand : running_[component.activities[head]].demands) {
       const auto r = static_cast<std::uint32_t>(demand.resource);
       ResourceState& state = states_[r];
       if (!state.can_bind || state.mark == mark_) continue;
@@ -185,13 +203,64 @@ void FluidNetwork::gather(std::uint32_t seed, Component& component) {
       component.resources.push_back(r);
       for (const User& user : state.users) {
         Running& other = running_[user.activity];
-        if (keeps_its_rate(other)) {
+        if (other.set != set_) {
           state.left = std::max(0.0, state.left - other.demands[user.demand].per_unit * other.rate);
         } else if (other.mark != mark_) {
           other.mark = mark_;
-          queue_.push_back(user.activity);
+          component.activities.push_back(user.activity);
         }
       }
+    }
+  }
+}
+
+/// The components of the set; their number.
+std::size_t FluidNetwork::gather_all() {
+  ++mark_;
+  std::size_t count = 0;
+  for (const std::uint32_t member : members_) {
+    if (running_[member].mark == mark_) continue;
+    if (count == components_.size()) components_.emplace_back();
+    gather(member, components_[count++]);
+  }
+  return count;
+}
+
+/// Adds the activities outside the set that the component's new rates do not leave in peace: those held by a resource
+/// on which a rate has changed, and those above the level at which a resource now holds a member.
+void FluidNetwork::widen(const Component& component) {
+  if (component.resources.empty()) return;
+  edges_.assign(component.resources.size(), {});
+  for (std::uint32_t i = 0; i < component.activities.size(); ++i) {
+    const Running& running = running_[component.activities[i]];
+    const double rate = component.problem.rate[i];
+    const std::uint32_t by = component.problem.frozen_by[i];
+    if (by != MaxMinProblem::cap_bound) edges_[by].level = rate / running.weight;
+    if (is_same_rate(running.rate, rate)) continue;
+    for (const Demand& demand : running.demands) {
+      const ResourceState& state = states_[index(demand.resource)];
+      if (state.can_bind) edges_[state.local].changed = true;
+    }
+  }
+  for (std::size_t local = 0; local < edges_.size(); ++local) {
+    const Edge& edge = edges_[local];
+    const std::uint32_t r = component.resources[local];
+    for (const User& user : states_[r].users) {
+      const Running& other = running_[user.activity];
+      const bool is_above = other.rate > edge.level * other.weight * (1.0 + rounding);
+      if (is_above || (edge.changed && is_held_by(other, r))) add_member(user.activity);
+    }
+  }
+}
+
+/// Adds all that is reachable over resources that can bind.
+void FluidNetwork::add_all_reachable() {
+  for (std::size_t head = 0; head < members_.size(); ++head) {
+    for (const Demand& demand : running_[members_[head]].demands) {
+      ResourceState& state = states_[index(demand.resource)];
+      if (!state.can_bind || state.set == set_) continue;
+      state.set = set_;
+      for (const User& user : state.users) add_member(user.activity);
     }
   }
 }
@@ -274,29 +343,35 @@ void FluidNetwork::apply(Duration now, const Component& component) {
         resource = id_at<ResourceId>(component.resources[by]);
       }
     }
-    set_rate(now, activity, rate, cause, resource);
+    set_rate(now, activity, is_same_rate(running.rate, rate) ? running.rate : rate, cause, resource);
+  }
+}
+
+void FluidNetwork::solve_all(std::size_t count) {
+  const auto solve_one = [this](std::size_t i) {
+    if (!components_[i].resources.empty()) solve_component(components_[i]);
+  };
+  if (options_.executor != nullptr && count > 1 && members_.size() >= parallel_grain) {
+    options_.executor->for_each(count, solve_one);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) solve_one(i);
   }
 }
 
 void FluidNetwork::solve(Duration now) {
   if (!touched_.empty() || !changed_.empty()) {
     refresh_binding();
-    ++mark_;
-    std::size_t count = 0, size = 0;
-    for (const std::uint32_t seed : seeds_) {
-      if (running_[seed].mark == mark_ || keeps_its_rate(running_[seed])) continue;
-      if (count == components_.size()) components_.emplace_back();
-      gather(seed, components_[count]);
-      size += components_[count].activities.size();
-      ++count;
-    }
-    const auto solve_one = [this](std::size_t i) {
-      if (!components_[i].resources.empty()) solve_component(components_[i]);
-    };
-    if (options_.executor != nullptr && count > 1 && size >= parallel_grain) {
-      options_.executor->for_each(count, solve_one);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) solve_one(i);
+    ++set_;
+    members_.clear();
+    for (const std::uint32_t seed : seeds_) add_member(seed);
+    std::size_t count = 0;
+    for (int round = 1;; ++round) {
+      const std::size_t size = members_.size();
+      count = gather_all();
+      solve_all(count);
+      for (std::size_t i = 0; i < count; ++i) widen(components_[i]);
+      if (members_.size() == size) break;
+      if (round == most_rounds) add_all_reachable();
     }
     for (std::size_t i = 0; i < count; ++i) apply(now, components_[i]);
     floor_ = std::numeric_limits<double>::infinity();

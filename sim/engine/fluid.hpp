@@ -9,6 +9,12 @@
 // All changes of one instant are told first (start, set_cap, completions), then solve() brings every changed component
 // up to date once. Progress is kept lazily: an activity's remaining work is touched only when its rate changes.
 //
+// A component is not solved as a whole either. The set that is solved begins with what changed and with what the touched
+// resources hold; everything else keeps its rate and leaves the rest of each resource. If the answer disturbs somebody
+// outside (a resource that holds it has a new rate on it, or holds a member at a lower level), the set takes it in and is
+// solved again. When nobody is disturbed, every activity is still held by a full resource on which none is above it, or by
+// its cap: that is what makes rates max-min fair, and there is only one such answer.
+//
 // A change leaves everything below its level as it was. Filling raises one phi for all, so up to the level at which an
 // activity that left was frozen, and up to the level at which the first resource of a new one fills, filling goes as it
 // went before. Activities frozen below the lowest such level (`floor_`) keep their rates; only the rest is solved again,
@@ -78,7 +84,7 @@ class FluidNetwork {
            payload = 1.0, alone = 0.0;
     Duration since{}, completion = Duration::max(), cause_since{};
     std::uint64_t owner = 0, serial = 0;
-    std::uint32_t generation = 0, mark = 0;
+    std::uint32_t generation = 0, mark = 0, set = 0;
     Cause cap_cause = Cause::own_speed, cause = Cause::none;
     ResourceId cause_resource{}, highest_resource{};
     bool highest_is_resource = false, live = false, changed = false;
@@ -94,7 +100,7 @@ class FluidNetwork {
     double rate = 0.0;
     double left = 0.0;                       // capacity left by activities below the floor, during a solve
     Duration busy_since{};
-    std::uint32_t mark = 0, local = 0;
+    std::uint32_t mark = 0, local = 0, set = 0;
     bool can_bind = false, touched = false, rate_touched = false;
   };
   struct Finish {
@@ -110,13 +116,25 @@ class FluidNetwork {
     MaxMinProblem problem;
   };
 
+  /// What a component's solution means for the activities outside it that share a resource with it.
+  struct Edge {
+    double level = std::numeric_limits<double>::infinity();   // phi at which the resource holds members
+    bool changed = false;                                     // a member's rate on it has
+  };
+
   void touch(std::uint32_t resource);
   void mark_changed(std::uint32_t activity);
   void set_highest(Running& running);
   void refresh_binding();
+  static bool is_held_by(const Running& running, std::uint32_t resource);
   void lower_floor_for_new(std::uint32_t resource);
   bool keeps_its_rate(const Running& running) const;
+  void add_member(std::uint32_t activity);
+  void add_all_reachable();
   void gather(std::uint32_t seed, Component& component);
+  std::size_t gather_all();
+  void widen(const Component& component);
+  void solve_all(std::size_t count);
   void solve_component(Component& component) const;
   void apply(Duration now, const Component& component);
   void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
@@ -132,13 +150,15 @@ class FluidNetwork {
   std::vector<std::uint32_t> free_;
   std::vector<ResourceState> states_;
   std::vector<ResourceUse> use_;
-  std::vector<std::uint32_t> touched_, changed_, rate_touched_, seeds_, queue_;
+  std::vector<std::uint32_t> touched_, changed_, rate_touched_, seeds_;
+  std::vector<std::uint32_t> members_;      // of the set that is solved at this instant
   std::vector<Finish> finishes_;            // a heap, soonest first; stale entries carry an old generation
   std::vector<Component> components_;
+  std::vector<Edge> edges_;                 // of a component's resources
   std::vector<RateChange> rate_changes_;
   double floor_ = std::numeric_limits<double>::infinity();   // no change of this instant reaches below this phi
   std::uint64_t next_serial_ = 0;
-  std::uint32_t mark_ = 0;
+  std::uint32_t mark_ = 0, set_ = 0;
 };
 
 }  // namespace takt
