@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "fit_changes.hpp"
 #include "output_file.hpp"
 #include "report/report.hpp"
 #include "scenario_runs.hpp"
@@ -12,6 +13,21 @@ std::string tables(std::span<const RunResult> results) {
   std::string text;
   for (const RunResult& result : results) text += (text.empty() ? "" : "\n") + run_table(result);
   return text;
+}
+
+std::string tables_with_memory(std::span<const RunResult> results) {
+  std::string text;
+  for (const RunResult& result : results) text += (text.empty() ? "" : "\n") + run_table(result) + '\n' + memory_table(result);
+  return text;
+}
+
+/// The file and the options were sound when `run` was made.
+std::vector<FitChange> changes_for(const FinishedRun& run, const ParsedOptions& options, Library& library) {
+  const Result<SourceText> source = read_text_file(run.result.scenario.file);
+  const Result<Overrides> overrides = overrides_of(options);
+  const Result<std::unique_ptr<Executor>> executor = executor_of(options);
+  if (!source || !overrides || !executor) return {};
+  return try_fit_changes(run, *source, *overrides, library, executor->get());
 }
 
 ExitStatus execute(const ParsedOptions& options, const Environment& environment) {
@@ -30,8 +46,12 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
   if (runs.finished.empty()) return runs.status;
 
   std::vector<RunResult> results;
-  for (const FinishedRun& run : runs.finished) results.push_back(run.result);
-  environment.out << formatted(options, results, tables);
+  Library library(search_path(environment.takt_path));
+  for (const FinishedRun& run : runs.finished) {
+    RunResult& result = results.emplace_back(run.result);
+    if (!result.metrics.memory.fits) result.fit_changes = changes_for(run, options, library);
+  }
+  environment.out << formatted(options, results, options.has("memory") ? tables_with_memory : tables);
   const FinishedRun& run = runs.finished.front();
   std::optional<Diagnostic> error;
   if (trace) error = write_file(*trace, chrome_trace(run.result, run.built.plan, *run.topology, run.timeline));
@@ -48,6 +68,7 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
 Command run_command() {
   std::vector<Option> options = simulation_options();
   options.push_back({"iterations", "N", "measure the Nth step since the start (default: a steady one)", {}});
+  options.push_back({"memory", "", "also memory over the step: peak of each phase, its parts, reserved memory", {}});
   options.push_back({"trace", "FILE", "write a trace of all ops for Perfetto (ui.perfetto.dev)", {}});
   options.push_back({"timeline", "FILE", "draw rank 0's streams as an SVG picture", {}});
   return {"run",

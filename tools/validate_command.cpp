@@ -36,7 +36,8 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
       {"links", "links", validate_links},
       {"kernels", "kernels", validate_kernels},
       {"collectives", "collectives", options.has("leave-one-out") ? validate_left_out : validate_as_they_are},
-      {"overlap", "overlap", validate_overlap}};
+      {"overlap", "overlap", validate_overlap},
+      {"memory", "memory", validate_memory}};
   std::vector<Part> asked;
   std::copy_if(all.begin(), all.end(), std::back_inserter(asked),
                [&options](const Part& part) { return options.has(part.option); });
@@ -48,7 +49,7 @@ ExitStatus validate(const ParsedOptions& options, const Environment& environment
   const bool idle_option = options.has("leave-one-out") && !options.has("collectives");
   if (parts.empty() || idle_option || !options.arguments.empty()) {
     environment.err << render(usage_error(
-        "validate what?", "--links, --kernels, --collectives [--leave-one-out], --overlap, or several of them"));
+        "validate what?", "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them"));
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
@@ -78,11 +79,13 @@ Command validate_command() {
       "and several at once, on machines of validation/links; reads and collapses are listed as not modelled. "
       "--kernels: matrix products, refitted without what is scored. --collectives: nccl-tests and alike on machines of "
       "validation/collectives. --overlap: what kernels keep while thread blocks hold SMs or copies use the memory, and "
-      "how much communication published steps hide. Exit status 1 if a summary leaves its recorded bound.",
+      "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. Exit "
+      "status 1 if a summary leaves its recorded bound.",
       {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},
        {"kernels", "", "matrix products on four cards", {}},
        {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},
        {"leave-one-out", "", "with --collectives: also with constants fitted without each machine in turn", {}},
+       {"memory", "", "peaks of allocated memory, by publisher; reserved memory as ranges", {}},
        {"overlap", "", "kernels beside communication, and communication that steps hide", {}}},
       "takt validate --links",
       validate};

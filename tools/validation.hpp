@@ -17,5 +17,6 @@ struct ValidatedPart {
 Result<ValidatedPart> validate_links(const std::string& folder, Library& library);
 Result<ValidatedPart> validate_overlap(const std::string& folder, Library& library);
 Result<ValidatedPart> validate_kernels(const std::string& folder, Library& library);
+Result<ValidatedPart> validate_memory(const std::string& folder, Library& library);
 
 }  // namespace takt

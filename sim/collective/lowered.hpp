@@ -10,12 +10,20 @@
 
 namespace takt {
 
+/// What NCCL keeps on a member's card once such a call has run (semantics N70): calls of a communicator with the same
+/// algorithm share it.
+struct CallBuffers {
+  std::uint8_t algorithm = 0;
+  Bytes on_card{};  ///< of the member that holds most
+};
+
 struct LoweredCollective {
   Duration fixed{};                   ///< before its activities start (base time and hops)
   std::int64_t ctas = 0;              ///< SMs held on each member's card from launch to end
   Bytes moved_per_rank{};             ///< what each rank sends, and receives
   std::vector<Activity> activities;   ///< `after` refers to positions in this list
   std::string explanation;            ///< "ring over 8 cards, 2 CTAs, 13.0 GB/s a CTA binds"
+  CallBuffers buffers;
 };
 
 }  // namespace takt

@@ -2,6 +2,7 @@
 
 #include "collective/activities.hpp"
 #include "collective/islands.hpp"
+#include "collective/nccl/buffers.hpp"
 #include "collective/nccl/chunking.hpp"
 #include "collective/nccl/topology_xml.hpp"
 #include "collective/shape.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace takt {
@@ -72,6 +74,16 @@ void lift_limits(SoloTime& solo, const CollectiveShape& shape) {
   solo.kernel_rate = std::numeric_limits<double>::infinity();
 }
 
+CallBuffers buffers_of(const CollectiveShape& shape, const CommunicatorCards& cards) {
+  const RuntimeQuery& query = shape.query;
+  nccl::Connections connections{query.algorithm, query.ctas, query.ctas, query.ranks / query.nodes, query.hops};
+  if (cards.plan) {
+    connections.channels = std::max(query.ctas, cards.plan->communicator.channels);
+    connections.nvls_channels = cards.plan->communicator.nvls_channels;
+  }
+  return {static_cast<std::uint8_t>(query.algorithm), nccl::bytes_on_card(connections)};
+}
+
 PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards& cards, const Topology& topology,
                               const CollectiveOptions& options) {
   const CollectiveShape& shape = shaped.shape;
@@ -89,6 +101,7 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
   LoweredCollective& lowered = priced.lowered;
   lowered.ctas = shape.query.ctas;
   lowered.moved_per_rank = moved_by(shape.query.call, shape.query.ranks);
+  lowered.buffers = buffers_of(shape, cards);
   if (options.settings.fidelity == Fidelity::chunked) {
     work.hop = Duration(fixed.steps.count() / work.steps);
     work.chunks = chunks_of_channel(shape.query);
@@ -180,18 +193,22 @@ struct CollectiveLowering::Impl {
     LoweredCollective& lowered = whole.lowered;
     std::vector<std::uint32_t> before;
     const auto members = static_cast<std::int64_t>(islands.size() * islands.front().size());
+    std::set<std::vector<VertexId>> connected;  // parts whose buffers are counted: a card is in one of each step
     for (const std::vector<IslandPart>& step : island_steps(call, islands)) {
       std::vector<std::uint32_t> ends;
       const std::size_t first = lowered.activities.size();
       double slowest_us = 0.0, fixed_us = 0.0;
+      Bytes buffers{};
       for (const IslandPart& part : step) {
         Result<PricedCollective> priced = price_part(part);
         if (!priced) return priced.diagnostics();
         slowest_us = std::max(slowest_us, priced->account.time_us);
         fixed_us = std::max(fixed_us, to_seconds(priced->lowered.fixed) * 1e6);
         append(lowered, priced->lowered, before, ends);
+        if (connected.insert(part.members).second) buffers = std::max(buffers, priced->lowered.buffers.on_card);
       }
       whole.account.time_us += std::max(slowest_us, fixed_us + busiest_us(lowered, first));
+      lowered.buffers.on_card += buffers;
       before = std::move(ends);
     }
     lowered.moved_per_rank = moved_by(call, members);

@@ -24,7 +24,7 @@ enum class OptimizerForm { fused, foreach_ };                            ///< se
 enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4, mxfp8 };
 enum class Checkpointing { none, selective, full };
 enum class AttentionKernel { flash, sdpa_mask, eager };     ///< compute_study section 2
-enum class CrossEntropy { eager, compiled, fused_linear };  ///< ditto; how the loss is computed
+enum class CrossEntropy { eager, compiled, fused, fused_linear };  ///< ditto; how the loss is computed
 enum class ElementwiseForm { eager, compiled, fused };      ///< ditto; norms, rotation, activation
 enum class LossReadBack { none, step, micro_step };         ///< when the CPU waits for the loss (H7)
 enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
@@ -57,6 +57,7 @@ struct FinetuneSettings {
   Optimizer optimizer = Optimizer::adamw;
   OptimizerForm optimizer_form = OptimizerForm::fused;
   Precision precision = Precision::bf16;
+  Precision master_precision = Precision::fp32;  ///< of weights, gradients and moments that the optimizer works on
   std::optional<Precision> reduce_precision;  ///< FSDP's reduce_dtype (semantics F4, S12); unset: reduce_precision()
   Checkpointing activation_checkpointing = Checkpointing::none;
   std::int64_t checkpoint_every = 1;  ///< every how-manieth layer is checkpointed (semantics C18)

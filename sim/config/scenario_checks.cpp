@@ -47,6 +47,9 @@ constexpr std::array dependences = {
         "finetune.lora.autocast", "finetune.lora.adapter_precision",
         [](const Scenario& s) { return has_adapters(s) && s.finetune.lora.adapter_precision == Precision::fp32; },
         "only fp32 adapters are cast"},
+    Dependence{"finetune.master_precision", "finetune.method",
+               [](const Scenario& s) { return s.finetune.method == Method::full; },
+               "adapters are as finetune.lora.adapter_precision says"},
     Dependence{"finetune.checkpoint_every", "finetune.activation_checkpointing", checkpoints,
                "nothing is checkpointed"},
     Dependence{"finetune.checkpoint_reentrant", "finetune.activation_checkpointing", checkpoints,
@@ -202,6 +205,15 @@ void check_precision(const Scenario& scenario, Reading& reading) {
   }
 }
 
+void check_master_precision(const Scenario& scenario, Reading& reading) {
+  const FinetuneSettings& finetune = scenario.finetune;
+  if (!reading.is_set("finetune.master_precision") || !reading.is_sound("finetune.precision")) return;
+  if (finetune.master_precision != Precision::bf16 || finetune.precision == Precision::bf16) return;
+  reading.error(reading.places.at("finetune.master_precision"),
+                fmt::format("weights in pure bf16 compute in bf16, not in {}", word(finetune.precision)),
+                "set finetune.precision = \"bf16\", or keep fp32 master weights");
+}
+
 void check_cards(const Scenario& scenario, Reading& reading) {
   if (!reading.is_set("hardware.cards") || !reading.is_sound("parallel.strategy")) return;
   if (scenario.parallel.strategy != Strategy::none || scenario.cards.size() < 2) return;
@@ -278,6 +290,7 @@ void check_scenario(const Scenario& scenario, Reading& reading) {
   check_flat_parameters(scenario, reading);
   check_ddp(scenario, reading);
   check_precision(scenario, reading);
+  check_master_precision(scenario, reading);
   check_cards(scenario, reading);
   check_platform(scenario.platform, reading);
   check_packing(scenario, reading);

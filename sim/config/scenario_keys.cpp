@@ -27,12 +27,14 @@ const Choice<Precision> precisions{{{"bf16", Precision::bf16},
                                     {"mxfp8", Precision::mxfp8}}};
 const Choice<Precision> unscaled_precisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}}};
+const Choice<Precision> master_precisions{{{"fp32", Precision::fp32}, {"bf16", Precision::bf16}}};
 const Choice<Checkpointing> checkpointings{
     {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
 const Choice<AttentionKernel> attention_kernels{
     {{"flash", AttentionKernel::flash}, {"sdpa-mask", AttentionKernel::sdpa_mask}, {"eager", AttentionKernel::eager}}};
 const Choice<CrossEntropy> cross_entropies{{{"eager", CrossEntropy::eager},
                                             {"compiled", CrossEntropy::compiled},
+                                            {"fused", CrossEntropy::fused},
                                             {"fused-linear", CrossEntropy::fused_linear}}};
 const Choice<ElementwiseForm> elementwise_forms{
     {{"eager", ElementwiseForm::eager}, {"compiled", ElementwiseForm::compiled}, {"fused", ElementwiseForm::fused}}};
@@ -152,6 +154,9 @@ Rows finetune_rows() {
                    "one kernel for all parameters, or PyTorch's foreach passes"),
       key.optional("finetune.precision", finetune(&FinetuneSettings::precision), precisions,
                    "of matrix products and of what is communicated"),
+      key.optional("finetune.master_precision", finetune(&FinetuneSettings::master_precision), master_precisions,
+                   "full fine-tune: of the weights, gradients and moments that the optimizer works on; bf16 = a model "
+                   "loaded and trained in pure bf16, without master weights"),
       key.optional("finetune.reduce_precision", finetune(&FinetuneSettings::reduce_precision),
                    Optional<Choice<Precision>>{unscaled_precisions, "default"},
                    "FSDP: gradients are cast to it for their reduction (reduce_dtype); default = fp32 for a full "
@@ -165,7 +170,7 @@ Rows finetune_rows() {
       key.optional("finetune.checkpoint_reentrant", finetune(&FinetuneSettings::checkpoint_reentrant), Flag{},
                    "recomputes whole layers, without the early stop before the last GEMM"),
       key.optional("finetune.cross_entropy", finetune(&FinetuneSettings::cross_entropy), cross_entropies,
-                   "loss kernel: as the library runs it, torch.compile, or fused with the head in chunks"),
+                   "loss kernel: as the library runs it, torch.compile, one kernel, or fused with the head in chunks"),
       key.optional("finetune.elementwise", finetune(&FinetuneSettings::elementwise), elementwise_forms,
                    "norms, rotation and activation: op by op, torch.compile of layers, or fused kernels (Liger)"),
       key.optional("finetune.gradient_clipping", finetune(&FinetuneSettings::gradient_clipping), Flag{},

@@ -3,6 +3,7 @@
 #include "metrics/blame.hpp"
 #include "metrics/memory_use.hpp"
 #include "metrics/rank_time.hpp"
+#include "metrics/reserved_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -77,15 +78,40 @@ MemoryMetrics memory_of_fullest_rank(const BuiltPlan& built, const Topology& top
     const double part = static_cast<double>(peak.allocated.count()) / static_cast<double>(card.memory_visible.count());
     if (part <= fullest_part) continue;
     fullest_part = part;
-    fullest = {card.memory_visible, card.memory_nominal, peak.allocated, built.facts.states_per_rank, {}, "", true};
+    fullest = MemoryMetrics{};
+    fullest.capacity = card.memory_visible;
+    fullest.nominal = card.memory_nominal;
+    fullest.peak = peak.allocated;
+    fullest.states = built.facts.states_per_rank;
+    fullest.components = by_name(peak.by_category);
     fullest.fits = peak.allocated <= card.memory_visible;
+    fullest.rank = static_cast<std::int64_t>(rank);
+    fullest.peak_time = peak.when;
     if (peak.any) fullest.peak_op = describe(plan.programs[index(plan.ranks[rank].role)], peak.op);
-    for (std::size_t category = 0; category < memory_categories; ++category) {
-      const Bytes size = peak.by_category[category];
-      if (size != Bytes{}) fullest.components[name_of(static_cast<MemoryCategory>(category))] = size;
-    }
   }
   return fullest;
+}
+
+std::vector<PhasePeak> phase_peaks(const Plan& plan, const Timeline& timeline, RankId rank) {
+  std::vector<PhasePeak> peaks;
+  for (const PeakOfPhase& peak : peaks_of_phases(plan, timeline, rank)) {
+    const char* name = peak.phase == Phase::forward ? "forward" : peak.phase == Phase::backward ? "backward" : "optimizer";
+    peaks.push_back({name, peak.state.allocated, peak.state.when,
+                     describe(plan.programs[index(plan.ranks[index(rank)].role)], peak.state.taker),
+                     by_name(peak.state.by_category)});
+  }
+  return peaks;
+}
+
+MemoryMetrics memory_metrics(const Scenario& scenario, const BuiltPlan& built, const Topology& topology,
+                             const std::vector<CardInstance>& cards, const Timeline& timeline) {
+  MemoryMetrics memory = memory_of_fullest_rank(built, topology, cards, timeline);
+  if (built.plan.ranks.empty()) return memory;
+  const RankId rank = id_at<RankId>(static_cast<std::size_t>(memory.rank));
+  memory.phases = phase_peaks(built.plan, timeline, rank);
+  memory.use = card_use(measured_overhead(scenario, static_cast<std::int64_t>(built.plan.ranks.size())), memory.peak,
+                        nccl_buffers(built.plan, rank), memory.capacity);
+  return memory;
 }
 
 }  // namespace
@@ -112,7 +138,7 @@ StepMetrics compute_metrics(const Scenario& scenario, const Workload& workload, 
   metrics.breakdown = time.breakdown;
   metrics.communication = time.communication;
   metrics.links = link_usage(topology, timeline);
-  metrics.memory = memory_of_fullest_rank(built, topology, cards, timeline);
+  metrics.memory = memory_metrics(scenario, built, topology, cards, timeline);
   metrics.blame = blame(built.plan, timeline, topology.resources());
   return metrics;
 }

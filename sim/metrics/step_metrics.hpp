@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace takt {
@@ -49,6 +50,28 @@ struct LinkMetrics {
   double utilisation_peak = 0.0;
 };
 
+/// The most that is allocated in a part of the step.
+struct PhasePeak {
+  std::string phase;  ///< "forward", "backward", "optimizer"
+  Bytes allocated{};
+  Duration when{};  ///< since the step began
+  std::string op;
+  std::map<std::string, Bytes> components;
+};
+
+struct ByteRange {
+  Bytes low{};
+  Bytes high{};
+};
+
+/// What a card holds beside what is allocated: it can be told as a range only (semantics M7, M8).
+struct CardUse {
+  ByteRange reserved;  ///< segments that the allocator holds, the allocated bytes among them (H2)
+  ByteRange context;   ///< of CUDA and its libraries (M7)
+  Bytes nccl{};        ///< buffers of the communicators (N70)
+  ByteRange in_all;    ///< as nvidia-smi shows it
+};
+
 struct MemoryMetrics {
   Bytes capacity{};  ///< what the driver shows
   Bytes nominal{};
@@ -57,6 +80,25 @@ struct MemoryMetrics {
   std::map<std::string, Bytes> components;  ///< at the peak, by category
   std::string peak_op;                      ///< what ran when the peak was reached
   bool fits = true;
+  std::int64_t rank = 0;          ///< the fullest one
+  Duration peak_time{};           ///< since the step began
+  std::vector<PhasePeak> phases;  ///< in order of the step; those that take part
+  CardUse use;
+
+  /// What is allocated beyond the card's memory.
+  Bytes over() const { return peak > capacity ? peak - capacity : Bytes{}; }
+};
+
+/// A change of a scenario that does not fit, and what it comes to.
+struct FitChange {
+  std::string what;                                       ///< "full checkpointing"
+  std::vector<std::pair<std::string, std::string>> keys;  ///< of the scenario, and their values
+  Bytes peak{};
+  Bytes capacity{};
+  bool fits = false;
+  double tokens_per_second = 0.0;
+
+  double part_of_card() const { return static_cast<double>(peak.count()) / static_cast<double>(capacity.count()); }
 };
 
 struct BlameEntry {
@@ -100,6 +142,7 @@ struct RunResult {
   std::string compute_provenance;
   std::string link_provenance;
   Diagnostics diagnostics;
+  std::vector<FitChange> fit_changes;  ///< that were tried because it does not fit
 };
 
 StepMetrics compute_metrics(const Scenario& scenario, const Workload& workload, const BuiltPlan& built,

@@ -68,6 +68,7 @@ class Fsdp1Writer {
   BlockWriter blocks_;
   Fsdp1Parameters parameters_;
   Fsdp1Gradients gradients_;
+  Bytes held_by_hooks_{};        // inputs of frozen units, and their gradients
   bool order_is_known_ = false;  // a backward has ended, so forward prefetch has its order (F14)
 };
 
@@ -203,8 +204,12 @@ void Fsdp1Writer::layer_backward(std::size_t layer, GradientSync sync) {
     blocks_.backward_kernels(block, part_of(model_.kind(block).backward, part));
     if (adapter != nullptr) post_backward(*adapter, sync);
   }
-  blocks_.end_backward(block);
-  // A frozen unit is freed by a hook on its inputs, if they require a gradient (F40, F41).
+  // A frozen unit is freed by a hook on its inputs, if they require a gradient (F40, F41). The hook keeps the inputs and
+  // their gradients until the backward is over: published peaks hold them twice (compute study, section 4).
+  if (!own.sizes->trains && own.inputs_need_gradient)
+    held_by_hooks_ += blocks_.end_backward_holding(block);
+  else
+    blocks_.end_backward(block);
   if (own.sizes->trains || own.inputs_need_gradient)
     post_backward(own, sync);
   else
@@ -228,6 +233,7 @@ void Fsdp1Writer::post_backward(Fsdp1Unit& unit, GradientSync sync) {
 }
 
 void Fsdp1Writer::final_callback(GradientSync sync) {
+  builder_.release(streams_.compute, MemoryCategory::activations, std::exchange(held_by_hooks_, Bytes{}));
   if (sync == GradientSync::reduce) gradients_.finish();
   if (model_.has_root) {
     builder_.unit(model_.root_unit().number);

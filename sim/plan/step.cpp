@@ -177,6 +177,14 @@ void BlockWriter::end_backward(std::size_t block) {
   builder_.release(compute_, MemoryCategory::activations, memory.recomputed + memory.kept);
 }
 
+Bytes BlockWriter::end_backward_holding(std::size_t block) {
+  end_backward(block);
+  const bool last_layer = block + 1 == workload_.blocks.size() || numbers_[block + 1] == no_unit;
+  const Bytes held = kind(block).memory.input * (last_layer ? 1 : 2);
+  builder_.allocate(compute_, MemoryCategory::activations, held);
+  return held;
+}
+
 Kernel copy_kernel(const KernelPricer& pricer, const char* name, Bytes read, Bytes written) {
   return pricer.memory(name, read + written, KernelKind::copy);
 }

@@ -79,6 +79,9 @@ class BlockWriter {
   void end_recompute(std::size_t block);
   void backward_kernels(std::size_t block, std::span<const Kernel> kernels);
   void end_backward(std::size_t block);
+  /// The same, but the layer's input and the gradient of its output stay, the latter unless the layer is the last one:
+  /// what stays.
+  Bytes end_backward_holding(std::size_t block);
 
   /// Number of a decoder layer among the layers; no_unit for the blocks around them.
   std::uint32_t number(std::size_t block) const { return numbers_[block]; }

@@ -2,8 +2,9 @@
 //
 // A process a rank, a thread a stream, thread 0 the CPU. Segments are expanded to their kernels, each stretched as the
 // segment was. An arrow runs from the last member of a collective to those that waited for it. Counters show each
-// rank's allocated memory and, if the timeline recorded rates, the rate on each link and memory.
+// rank's allocated memory, in all and by category, and, if the timeline recorded rates, the rate on each link and memory.
 #include "config/json.hpp"
+#include "metrics/memory_use.hpp"
 #include "report/report.hpp"
 
 #include <cmath>
@@ -143,17 +144,32 @@ class TraceWriter {
   }
 
   void add_memory(std::size_t rank) {
-    for (const MemoryPoint& point : memory_timeline(plan_, timeline_, id_at<RankId>(rank))) {
-      counter("allocated memory", rank, point.when, "bytes", static_cast<double>(point.allocated.count()));
+    std::array<bool, memory_categories> used{};
+    const std::vector<MemoryState> states = memory_states(plan_, timeline_, id_at<RankId>(rank));
+    for (const MemoryState& state : states) {
+      for (std::size_t i = 0; i < memory_categories; ++i) used[i] = used[i] || state.by_category[i] != Bytes{};
+    }
+    for (const MemoryState& state : states) {
+      counter("allocated memory", rank, state.when, "bytes", static_cast<double>(state.allocated.count()));
+      Json::Object parts;
+      for (std::size_t i = 0; i < memory_categories; ++i) {
+        if (used[i]) parts.push_back({takt::name_of(static_cast<MemoryCategory>(i)), state.by_category[i].count()});
+      }
+      counter("memory by category", rank, state.when, std::move(parts));
     }
   }
 
   void counter(const std::string& name, std::size_t process, Duration when, const char* unit, double value) {
+    counter(name, process, when, Json::Object{{unit, value}});
+  }
+
+  /// Several series are stacked.
+  void counter(const std::string& name, std::size_t process, Duration when, Json::Object series) {
     event({{"name", name},
            {"ph", "C"},
            {"pid", static_cast<std::int64_t>(process)},
            {"ts", microseconds(when)},
-           {"args", Json::Object{{unit, value}}}});
+           {"args", std::move(series)}});
   }
 
   /// Ops by which each rank takes part in the calls of a communicator slot, in order of the calls.

@@ -15,6 +15,12 @@ std::string takt_version();
 /// One run on one screen: step time, where it goes, overlap, links, memory, blame.
 std::string run_table(const RunResult& result);
 
+/// Memory over a step: the peak of each phase, when and by which op, what it is made of, and what the card holds beside.
+std::string memory_table(const RunResult& result);
+
+/// How much too much a run that does not fit needs, and the changes that were tried; empty for one that fits.
+std::string fit_changes_table(const RunResult& result);
+
 /// Side by side, at most four runs: which is faster by how much, and what limits each.
 std::string compare_table(std::span<const RunResult> results);
 

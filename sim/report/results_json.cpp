@@ -38,16 +38,58 @@ Json::Object link(const LinkMetrics& link) {
           {"utilisation_peak", link.utilisation_peak}};
 }
 
-Json::Object memory(const MemoryMetrics& memory) {
-  Json::Object components;
-  for (const auto& [category, size] : memory.components) components.push_back({category, size.count()});
+Json::Object sizes(const std::map<std::string, Bytes>& by_name) {
+  Json::Object all;
+  for (const auto& [name, size] : by_name) all.push_back({name, size.count()});
+  return all;
+}
+
+Json::Object range(const ByteRange& range) {
+  return {{"low", range.low.count()}, {"high", range.high.count()}};
+}
+
+Json::Array changes(const std::vector<FitChange>& tried) {
+  Json::Array all;
+  for (const FitChange& change : tried) {
+    Json::Object keys;
+    for (const auto& [key, value] : change.keys) keys.push_back({key, value});
+    all.push_back(Json::Object{{"change", change.what},
+                               {"set", keys},
+                               {"peak_bytes", change.peak.count()},
+                               {"capacity_bytes", change.capacity.count()},
+                               {"fits", change.fits},
+                               {"tokens_per_s", change.tokens_per_second}});
+  }
+  return all;
+}
+
+Json::Object memory(const RunResult& run) {
+  const MemoryMetrics& memory = run.metrics.memory;
+  const Json::Object components = sizes(memory.components);
+  Json::Array phases;
+  for (const PhasePeak& peak : memory.phases) {
+    phases.push_back(Json::Object{{"phase", peak.phase},
+                                  {"peak_bytes", peak.allocated.count()},
+                                  {"time_s", to_seconds(peak.when)},
+                                  {"op", peak.op},
+                                  {"components", sizes(peak.components)}});
+  }
   return {{"capacity_bytes", memory.capacity.count()},
           {"nominal_bytes", memory.nominal.count()},
           {"peak_bytes", memory.peak.count()},
           {"peak_op", memory.peak_op},
           {"states_bytes", memory.states.count()},
           {"components", components},
-          {"fits", memory.fits}};
+          {"fits", memory.fits},
+          {"over_bytes", memory.over().count()},
+          {"changes", changes(run.fit_changes)},
+          {"rank", memory.rank},
+          {"peak_time_s", to_seconds(memory.peak_time)},
+          {"phases", phases},
+          {"reserved_bytes", range(memory.use.reserved)},
+          {"context_bytes", range(memory.use.context)},
+          {"nccl_bytes", memory.use.nccl.count()},
+          {"card_use_bytes", range(memory.use.in_all)}};
 }
 
 Json::Object diagnostic(const Diagnostic& diagnostic) {
@@ -89,7 +131,7 @@ Json::Object result_of(const RunResult& run) {
           {"breakdown", breakdown(metrics.breakdown)},
           {"communication", communication(metrics.communication)},
           {"links", links},
-          {"memory", memory(metrics.memory)},
+          {"memory", memory(run)},
           {"host", Json::Object{{"ram_bytes", run.host_memory_needed.count()},
                                 {"checkpoint_bytes", run.checkpoint_bytes.count()}}},
           {"power", Json::Object{}},

@@ -114,7 +114,7 @@ std::string run_table(const RunResult& result) {
   const StepMetrics& metrics = result.metrics;
   std::string text = setting(result) + '\n' + headline(metrics) + '\n' + time_table(metrics) + '\n' +
                      blame_table(metrics) + '\n' + communication_line(metrics.communication) +
-                     memory_lines(metrics.memory);
+                     memory_lines(metrics.memory) + fit_changes_table(result);
   const std::string links = link_table(metrics);
   if (!links.empty()) text += '\n' + links;
   const std::string prices = "prices: compute " + result.compute_provenance + "; links " + result.link_provenance;

@@ -130,6 +130,18 @@ double dequantised_bytes(const Recipe& recipe) {
   return 2.0 * dimension(largest);
 }
 
+/// Values as wide as the MLP that its backward adds to what is kept, at the fullest of two moments: while the down
+/// projection's input gets its gradient, one; and while the activation's backward writes the gradients of its inputs
+/// beside that of its output, three with a gate and two without, but what was kept for the down projection is gone.
+double mlp_gradients(const Recipe& recipe) {
+  bool gone = keeps_input_of(recipe, {LinearRole::down});
+  for (std::size_t i = 0; i < recipe.linears.size(); ++i) {
+    const bool copied = recipe.adapter_casts() || recipe.dropout > 0.0;
+    if (recipe.adapted[i] && recipe.linears[i].role == LinearRole::down && copied) gone = true;
+  }
+  return (recipe.shape.gated_mlp ? 3.0 : 2.0) - (gone ? 1.0 : 0.0);
+}
+
 }  // namespace
 
 Bytes saved_activations(const Recipe& recipe) {
@@ -150,8 +162,11 @@ BlockMemory layer_memory(const Recipe& recipe) {
   const double hidden = dimension(recipe.shape.hidden);
   const double width = dimension(recipe.shape.intermediate);
   BlockMemory memory;
-  // Backward starts with the gradient of the output and makes that of down_proj's input.
-  memory.backward_transient = whole_bytes(tokens * element * (hidden + width) + dequantised_bytes(recipe));
+  // Backward starts with the gradient of the output. The down projection's weight is expanded for the product before.
+  const double first = tokens * element * width + dequantised_bytes(recipe);
+  const double then = tokens * element * width * mlp_gradients(recipe);
+  memory.backward_transient = whole_bytes(tokens * element * hidden + std::max(first, then));
+  memory.input = whole_bytes(tokens * element * hidden);
   memory.forward_transient = whole_bytes(dequantised_bytes(recipe));
   if (recipe.checkpointing == Checkpointing::none) {
     memory.kept = saved_activations(recipe);
@@ -161,6 +176,8 @@ BlockMemory layer_memory(const Recipe& recipe) {
   memory.kept = whole_bytes(tokens * (selective ? selective_bytes_kept(recipe) : element * hidden));  // C16
   const Bytes shared = selective ? whole_bytes(tokens * selective_bytes_shared(recipe)) : Bytes{};
   memory.recomputed = std::max(saved_activations(recipe) - shared, Bytes{});
+  // Without an early stop the layer's output is made again, and held until its backward ends (C8).
+  if (!recipe.early_stop) memory.recomputed += memory.input;
   // Nothing is saved while the forward runs, but the MLP's three widest values and two of the residual are alive.
   memory.forward_transient += whole_bytes(tokens * element * (3.0 * width + 2.0 * hidden));
   return memory;
@@ -175,7 +192,8 @@ struct LossBytes {
 
 /// As the library runs it, the 16-bit logits stay as the model's output and log-softmax's result for its backward; the
 /// FP32 logits go after the loss; backward holds two FP32 gradients of them: 14 bytes at the peak. Compiled, only the
-/// logits stay, and backward makes their gradient: 5 bytes (compute study, section 4).
+/// logits stay, and backward makes their gradient: 5 bytes. One kernel over FP32 logits writes their gradient in their
+/// place, and backward casts it down: 8 (compute study, section 4).
 LossBytes loss_bytes(const Recipe& recipe) {
   const double element = recipe.activation_bytes;
   switch (recipe.cross_entropy) {
@@ -183,6 +201,8 @@ LossBytes loss_bytes(const Recipe& recipe) {
       return {.kept = element + fp32, .forward = element < fp32 ? fp32 : 0.0, .backward = 2.0 * fp32};
     case CrossEntropy::compiled:
       return {.kept = element, .forward = 0.0, .backward = element + 1.0};
+    case CrossEntropy::fused:
+      return {.kept = element + (element < fp32 ? fp32 : 0.0), .forward = 0.0, .backward = element};
     case CrossEntropy::fused_linear:
       break;
   }

@@ -18,12 +18,32 @@ struct LossPass {
 // Cross-entropy on 16-bit logits. As the library runs it: forward the upcast (2 + 4) and log-softmax (4 + 4); backward
 // zeroes a gradient (4), then log-softmax's backward (4 + 4 + 4) and the downcast (4 + 2). Compiled, nothing is zeroed
 // and each pass is one kernel, 24 bytes in all: the lower end of semantics C10 and of the compute study's 24 to 40.
-// Fused with the head: the study's 14, in one pass over the logits of a chunk.
+// One kernel over upcast logits: forward the upcast (2 + 4) and a read (4), backward the gradient in place (4 + 4) and
+// the downcast (4 + 2). Fused with the head: the study's 14, in one pass over the logits of a chunk.
 constexpr LossPass eager_loss_forward{14.0, 3, 3};
 constexpr LossPass eager_loss_backward{22.0, 4, 4};
 constexpr LossPass compiled_loss_forward{14.0, 1, 0};
 constexpr LossPass compiled_loss_backward{10.0, 1, 0};
+constexpr LossPass fused_loss_forward{10.0, 2, 2};
+constexpr LossPass fused_loss_backward{14.0, 2, 2};
 constexpr LossPass fused_linear_loss{14.0, 1, 1};
+
+struct LossPasses {
+  LossPass forward, backward;
+};
+
+LossPasses loss_passes(CrossEntropy form) {
+  switch (form) {
+    case CrossEntropy::compiled:
+      return {compiled_loss_forward, compiled_loss_backward};
+    case CrossEntropy::fused:
+      return {fused_loss_forward, fused_loss_backward};
+    case CrossEntropy::eager:
+    case CrossEntropy::fused_linear:
+      break;
+  }
+  return {eager_loss_forward, eager_loss_backward};
+}
 
 Bytes whole_bytes(double bytes) { return Bytes(std::llround(bytes)); }
 
@@ -102,12 +122,10 @@ void add_fused_head(EndKernels& kernels, const Recipe& recipe, const KernelPrice
 void add_head(EndKernels& kernels, const Recipe& recipe, const KernelPricer& pricer) {
   const std::int64_t hidden = recipe.shape.hidden;
   const std::int64_t vocabulary = recipe.shape.vocabulary;
-  const bool compiled = recipe.cross_entropy == CrossEntropy::compiled;
+  const LossPasses passes = loss_passes(recipe.cross_entropy);
   kernels.forward.push_back(pricer.gemm("lm_head", recipe.tokens, vocabulary, hidden, recipe.activation));
-  kernels.forward.push_back(
-      loss_kernel(recipe, pricer, "cross-entropy", compiled ? compiled_loss_forward : eager_loss_forward));
-  kernels.backward.push_back(
-      loss_kernel(recipe, pricer, "cross-entropy backward", compiled ? compiled_loss_backward : eager_loss_backward));
+  kernels.forward.push_back(loss_kernel(recipe, pricer, "cross-entropy", passes.forward));
+  kernels.backward.push_back(loss_kernel(recipe, pricer, "cross-entropy backward", passes.backward));
   kernels.backward.push_back(pricer.gemm("lm_head dgrad", recipe.tokens, hidden, vocabulary, recipe.activation));
   if (recipe.base_trains())
     kernels.backward.push_back(pricer.gemm("lm_head wgrad", vocabulary, hidden, recipe.tokens, recipe.activation));

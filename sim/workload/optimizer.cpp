@@ -44,7 +44,7 @@ OptimizerCost optimizer_cost(Optimizer optimizer, OptimizerForm form, MasterForm
   unreachable("optimizer without a cost");
 }
 
-ModelStates model_states(const Workload& workload, const OptimizerCost& cost) {
+ModelStates model_states(const Workload& workload, const OptimizerCost& cost, MasterFormat format) {
   double frozen = 0.0;
   double weights = 0.0;
   double gradients = 0.0;
@@ -56,7 +56,7 @@ ModelStates model_states(const Workload& workload, const OptimizerCost& cost) {
         frozen += elements * parameter.bytes;
         continue;
       }
-      const double master = parameter.bytes < fp32 ? fp32 : 0.0;
+      const double master = format == MasterFormat::fp32 && parameter.bytes < fp32 ? fp32 : 0.0;
       weights += elements * (parameter.bytes + master);
       gradients += elements * parameter.bytes;
       trained += elements;

@@ -20,8 +20,8 @@ OptimizerCost optimizer_cost(Optimizer optimizer, OptimizerForm form, MasterForm
 inline constexpr double clipping_traffic = 12.0;
 
 /// Unsharded model states by the sizing guides' count: a weight as computed with, its gradient in the same format, a
-/// master copy if that is not FP32 already, and the optimizer's states. AdamW: 16 bytes an element that trains, in
-/// 8 bits 10.
-ModelStates model_states(const Workload& workload, const OptimizerCost& cost);
+/// master copy if that is not FP32 already and the optimizer works on one, and the optimizer's states. AdamW: 16 bytes
+/// an element that trains, in 8 bits 10, in pure bf16 8.
+ModelStates model_states(const Workload& workload, const OptimizerCost& cost, MasterFormat format);
 
 }  // namespace takt

@@ -140,18 +140,21 @@ std::string provenance_of(const Scenario& scenario, const KernelPricer& pricer) 
                      calibration->like);
 }
 
-/// What the optimizer works on is FP32 in every recipe here: a master copy, or adapters that are FP32 themselves.
+/// What the optimizer works on is FP32, a master copy or adapters that are FP32 themselves, unless a full fine-tune is
+/// in pure bf16.
 void add_optimizer(Workload& workload, const Scenario& scenario) {
-  constexpr double fp32 = 4.0;
   const FinetuneSettings& finetune = scenario.finetune;
-  const OptimizerCost cost = optimizer_cost(finetune.optimizer, finetune.optimizer_form, MasterFormat::fp32);
+  const bool pure = finetune.method == Method::full && finetune.master_precision == Precision::bf16;
+  const MasterFormat master = pure ? MasterFormat::bf16 : MasterFormat::fp32;
+  const double element = operand_bytes(pure ? Precision::bf16 : Precision::fp32);
+  const OptimizerCost cost = optimizer_cost(finetune.optimizer, finetune.optimizer_form, master);
   workload.optimizer_traffic = cost.traffic;
   workload.optimizer_bytes = cost.state_bytes;
   workload.optimizer_temporary = cost.temporary_bytes;
-  workload.stored_bytes_trainable = fp32;
-  workload.gradient_state_bytes = fp32;
+  workload.stored_bytes_trainable = element;
+  workload.gradient_state_bytes = element;
   workload.reduce_bytes = operand_bytes(reduce_precision(finetune));
-  workload.states = model_states(workload, cost);
+  workload.states = model_states(workload, cost, master);
 }
 
 /// The rotary embedding's inverse frequencies, the only buffer of these models: FP32, one for each pair of a head.

@@ -33,7 +33,8 @@ struct BlockMemory {
   Bytes kept{};                 ///< from its forward to its backward (the checkpoint, or all saved activations)
   Bytes recomputed{};           ///< saved activations that live only during its backward (checkpointing), else 0
   Bytes forward_transient{};    ///< during its forward only
-  Bytes backward_transient{};   ///< during its backward only (dequantised weights, logits gradients)
+  Bytes backward_transient{};   ///< during its backward only (dequantised weights, gradients of activations)
+  Bytes input{};                ///< of a decoder layer: what goes in; its gradient takes as much
 };
 
 struct BlockKind {

@@ -81,6 +81,7 @@ class RandomScenario {
         {Optimizer::adamw, Optimizer::adamw_8bit, Optimizer::paged_adamw_8bit, Optimizer::sgd});
     f.optimizer_form = pick<OptimizerForm>({OptimizerForm::fused, OptimizerForm::foreach_});
     f.precision = pick<Precision>({Precision::bf16, Precision::fp16, Precision::fp32, Precision::tf32});
+    if (f.precision == Precision::bf16) f.master_precision = pick<Precision>({Precision::fp32, Precision::bf16});
     f.activation_checkpointing =
         pick<Checkpointing>({Checkpointing::none, Checkpointing::selective, Checkpointing::full});
     f.attention = pick<AttentionKernel>({AttentionKernel::flash, AttentionKernel::sdpa_mask, AttentionKernel::eager});
@@ -88,7 +89,8 @@ class RandomScenario {
     f.lora.autocast = flag();
     f.checkpoint_every = integer(1, 4096);
     f.checkpoint_reentrant = flag();
-    f.cross_entropy = pick<CrossEntropy>({CrossEntropy::eager, CrossEntropy::compiled, CrossEntropy::fused_linear});
+    f.cross_entropy = pick<CrossEntropy>(
+        {CrossEntropy::eager, CrossEntropy::compiled, CrossEntropy::fused, CrossEntropy::fused_linear});
     f.elementwise = pick<ElementwiseForm>({ElementwiseForm::eager, ElementwiseForm::compiled, ElementwiseForm::fused});
     f.gradient_clipping = flag();
     f.loss_read_back = pick<LossReadBack>({LossReadBack::none, LossReadBack::step, LossReadBack::micro_step});

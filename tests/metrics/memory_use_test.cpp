@@ -57,3 +57,37 @@ TEST_CASE("memory taken at issue counts from where the CPU is, host waits includ
   // 500 weights + 300 activations + 70
   REQUIRE(all.back() == std::pair<Duration, std::int64_t>{us(34), 870});
 }
+
+TEST_CASE("each phase has its own peak: what it finds counts too (M11)", "[metrics]") {
+  // Forward runs from 0 to 30, backward to 60, the optimizer after. When backward starts 2800 - 1000 + 1200 bytes are
+  // allocated, the most of all; forward's most is 2800 from 12 on; the optimizer finds 2700 and takes nothing.
+  const std::vector<PeakOfPhase> peaks = peaks_of_phases(hand_made::plan(), hand_made::timeline(), RankId(0));
+  REQUIRE(peaks.size() == 3);
+  CHECK(peaks[0].phase == Phase::forward);
+  CHECK(peaks[0].state.allocated == Bytes(2800));
+  CHECK(peaks[0].state.when == us(12));
+  CHECK(peaks[1].phase == Phase::backward);
+  CHECK(peaks[1].state.allocated == Bytes(3000));
+  CHECK(peaks[1].state.when == us(30));
+  CHECK(peaks[2].phase == Phase::optimizer);
+  CHECK(peaks[2].state.allocated == Bytes(2700));
+  CHECK(peaks[2].state.when == us(60));
+}
+
+TEST_CASE("the peak is at an instant of the step", "[metrics]") {
+  CHECK(memory_peak(hand_made::plan(), hand_made::timeline(), RankId(0)).when == us(30));
+}
+
+TEST_CASE("calls of a communicator with one algorithm share buffers, algorithms and communicators do not (N70)",
+          "[metrics]") {
+  Plan plan = hand_made::plan();
+  plan.collectives[0].buffers = {1, Bytes(100)};
+  plan.collectives[1].buffers = {1, Bytes(100)};
+  CHECK(nccl_buffers(plan, RankId(0)) == Bytes(100));
+  plan.collectives[1].buffers = {2, Bytes(70)};
+  CHECK(nccl_buffers(plan, RankId(0)) == Bytes(170));
+  plan.communicators.push_back(plan.communicators.front());
+  plan.ranks[0].communicators.push_back(CommunicatorId(1));
+  CHECK(nccl_buffers(plan, RankId(0)) == Bytes(340));
+  CHECK(nccl_buffers(plan, RankId(1)) == Bytes(170));
+}

@@ -1,9 +1,10 @@
-// Memory that a step holds, from the effects of its ops (semantics section 8, M1 to M3; D15, S15).
+// Memory that a step holds, from the effects of its ops (semantics section 8, M1 to M5, M11; D15, S15).
 #include <map>
 #include <string>
 
 #include "catch.hpp"
 #include "engine/simulate.hpp"
+#include "metrics/memory_use.hpp"
 #include "metrics/step_metrics.hpp"
 #include "plan/fsdp_unit.hpp"
 #include "toy.hpp"
@@ -146,6 +147,65 @@ TEST_CASE("one card: the peak is at the start of the backward of the last block"
   const std::int64_t head = 5000 + 530 + 4 * (64 * 16 + 16);
   const std::int64_t embedding = 1000 + 530 + 4 * 2832;
   REQUIRE(peak(plan) == 12 * 2832 + std::max(head, embedding));
+}
+
+TEST_CASE("FSDP1 forward holds the unit that computes and the one gathered ahead (M1, with no step before it)", "[plan]") {
+  // Layers of 512 bytes, frozen: no cast, no low-precision shard. The limiter has the CPU wait for the unit before last
+  // to be freed before it issues a gather; gathers of 1 ms beside 10 ms of compute fill that room.
+  Workload workload = toy::layers_only(6);
+  workload.kinds[1].parameters[0].trainable = false;
+  workload.kinds[1].has_backward = false;
+  const KernelPricer pricer = toy::pricer();
+  const Scenario scenario;
+  REQUIRE(peak(two_ranks(write_fsdp1_step({scenario, workload, pricer, 2, 1}), toy::ms(1))) == 6 * 256 + 2 * 512);
+}
+
+TEST_CASE("hooks on frozen FSDP1 units hold their inputs and the gradients of these to the end of backward (F40, M1)",
+          "[plan]") {
+  // Six layers that keep 1000 and whose input takes 700. Three units are gathered in backward while there are as many
+  // (M1), last when layer 2 runs. Held then: the inputs of layers 5 to 3 and the gradients of two of these (what comes
+  // into layer 5 from above is no unit's input), beside 3 x 1000 kept. Without hooks layer 5 is fullest: 6 x 1000.
+  Workload workload = with_activations(toy::layers_only(6));
+  workload.kinds[1].parameters[0].trainable = false;
+  const KernelPricer pricer = toy::pricer();
+  const Scenario scenario;
+  const auto most = [&](Bytes input) {
+    workload.kinds[1].memory.input = input;
+    return peak(two_ranks(write_fsdp1_step({scenario, workload, pricer, 2, 1}), toy::ms(1)));
+  };
+  CHECK(most(Bytes(700)) - most(Bytes(0)) == 3 * 1000 + 5 * 700 - 6 * 1000);
+  const Balance frozen = {{MemoryCategory::weights, 6 * 256}};
+  CHECK(left_over(write_fsdp1_step({scenario, workload, pricer, 2, 1}).program) == frozen);
+}
+
+TEST_CASE("where activations weigh most, the fullest phase is backward's start; where states do, the optimizer (M11)",
+          "[plan]") {
+  const KernelPricer pricer = toy::pricer();
+  Workload workload = with_activations(toy::transformer(3));
+  const Scenario scenario;
+  const ResourceTable memories = {{"memory 0", ResourceKind::card_memory, 1e9},
+                                  {"memory 1", ResourceKind::card_memory, 1e9}};
+  const auto phases = [&] {
+    const Plan plan = two_ranks(write_single_card_step({scenario, workload, pricer, 1, 1}), {});
+    const Result<Timeline> timeline = simulate(plan, memories);
+    REQUIRE(timeline);
+    std::map<Phase, std::int64_t> peaks;
+    for (const PeakOfPhase& peak : peaks_of_phases(plan, *timeline, RankId{0})) {
+      peaks[peak.phase] = peak.state.allocated.count();
+    }
+    return peaks;
+  };
+  const std::int64_t states = 12 * 2832;
+  // Forward ends with five blocks' 1000 and the last one's 70; the optimizer finds all gradients, 4 bytes each.
+  std::map<Phase, std::int64_t> peaks = phases();
+  CHECK(peaks.at(Phase::forward) == states + 5000 + 70);
+  CHECK(peaks.at(Phase::optimizer) == states + 4 * 2832);
+  CHECK(peaks.at(Phase::backward) > peaks.at(Phase::optimizer));
+  // A temporary of the optimizer's makes it the fullest.
+  workload.optimizer_temporary = 4.0;
+  peaks = phases();
+  CHECK(peaks.at(Phase::optimizer) == states + 8 * 2832);
+  CHECK(peaks.at(Phase::optimizer) > peaks.at(Phase::backward));
 }
 
 TEST_CASE("FSDP2 forward holds the unsharded unit and two gather buffers (M2)", "[plan]") {

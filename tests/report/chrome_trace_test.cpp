@@ -71,14 +71,20 @@ TEST_CASE("a collective is a span on each rank, and an arrow from its last membe
 
 TEST_CASE("counters show memory, and rates where they were recorded", "[report][trace]") {
   const auto counters = [](const Json& event) { return text(event, "ph") == "C"; };
-  // five points a rank
-  REQUIRE(events(hand_made::timeline(), counters).size() == 10);
+  // five points a rank, in all and by category
+  REQUIRE(events(hand_made::timeline(), counters).size() == 20);
+  const auto parts = events(hand_made::timeline(), [](const Json& event) {
+    return text(event, "name") == "memory by category" && number(event, "pid") == 0.0;
+  });
+  REQUIRE(parts.size() == 5);
+  REQUIRE(number(*parts[3].find("args"), "gradients") == 1200.0);
+  REQUIRE(number(*parts[4].find("args"), "activations") == 0.0);  // given back: the series goes on at nothing
   Timeline timeline = hand_made::timeline();
   timeline.rates = {{hand_made::us(2), ResourceId(0), 8e8}, {hand_made::us(12), ResourceId(0), 0.0}};
   const auto with_rates = events(timeline, counters);
-  REQUIRE(with_rates.size() == 12);
-  REQUIRE(text(with_rates[10], "name") == "gpu0 -> gpu1");
-  REQUIRE(number(*with_rates[10].find("args"), "GB/s") == 0.8);
+  REQUIRE(with_rates.size() == 22);
+  REQUIRE(text(with_rates[20], "name") == "gpu0 -> gpu1");
+  REQUIRE(number(*with_rates[20].find("args"), "GB/s") == 0.8);
 }
 
 TEST_CASE("every rank is a process and every stream a thread", "[report][trace]") {

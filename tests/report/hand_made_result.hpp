@@ -42,13 +42,13 @@ inline RunResult bridge() {
   metrics.communication.exposed_by_kind = {{"all-gather", milliseconds(600)}, {"reduce-scatter", milliseconds(400)}};
   metrics.links = {{"gpu0 -> gpu1", "gpu0", "gpu1", ResourceKind::link, Bandwidth(150e9), Bytes(70'000'000'000),
                     milliseconds(9'500), 0.25, 1.0}};
-  metrics.memory = {Bytes(150'754'820'096),
-                    Bytes(141'000'000'000),
-                    Bytes(60'000'000'000),
-                    Bytes(36'000'000'000),
-                    {{"activations", Bytes(24'000'000'000)}, {"weights", Bytes(36'000'000'000)}},
-                    "backward, unit 79",
-                    true};
+  MemoryMetrics& memory = metrics.memory;
+  memory.capacity = Bytes(150'754'820'096);
+  memory.nominal = Bytes(141'000'000'000);
+  memory.peak = Bytes(60'000'000'000);
+  memory.states = Bytes(36'000'000'000);
+  memory.components = {{"activations", Bytes(24'000'000'000)}, {"weights", Bytes(36'000'000'000)}};
+  memory.peak_op = "backward, unit 79";
   metrics.blame = {{"compute", milliseconds(18'000), 0.9}, {"gpu0 -> gpu1", milliseconds(2'000), 0.1}};
   return run;
 }

@@ -90,6 +90,23 @@ TEST_CASE("C10: a loss fused with the head moves less and takes less memory", "[
   CHECK(step(one_card, {small, {"finetune.cross_entropy", "compiled"}}) < to_seconds(eager.step_time));
 }
 
+TEST_CASE("a loss in one kernel needs less than the library's and more than a compiled one", "[scenarios]") {
+  const Override small = {"model.name", "qwen3-0.6b"};
+  const auto peak = [&](const char* form) {
+    return metrics(one_card, {small, {"finetune.cross_entropy", form}}).memory.peak;
+  };
+  CHECK(peak("fused") < peak("eager"));
+  CHECK(peak("fused") > peak("compiled"));
+}
+
+TEST_CASE("pure bf16 halves what the optimizer works on, and its traffic (M5)", "[scenarios]") {
+  const StepMetrics masters = metrics(one_card);
+  const StepMetrics pure = metrics(one_card, {{"finetune.master_precision", "bf16"}});
+  CHECK(pure.memory.components.at("optimizer").count() * 2 == masters.memory.components.at("optimizer").count());
+  CHECK(pure.memory.components.at("weights").count() * 2 == masters.memory.components.at("weights").count());
+  CHECK(pure.breakdown.optimizer < masters.breakdown.optimizer);
+}
+
 TEST_CASE("attention: a mask and eager attention compute and move more than FlashAttention", "[scenarios]") {
   const double flash = step(one_card);
   CHECK(step(one_card, {{"finetune.attention", "sdpa-mask"}}) > flash);

@@ -79,13 +79,13 @@ TEST_CASE("each rule is tested in the files that its row names, or is left out f
   }
 }
 
-TEST_CASE("no rule of the strategies, of the host, of compute and of optimizers is forgotten", "[semantics]") {
+TEST_CASE("no rule of the strategies, of the host, of compute, of optimizers and of memory is forgotten", "[semantics]") {
   const std::map<std::string, Rule> listed = rules();
   for (const std::set<std::string>& wanted :
        {numbered('X', 6, {}), numbered('D', 16, {}), numbered('F', 6, {}), numbered('S', 22, {}),
         numbered('F', 31, {1, 2, 3, 4, 5, 6, 7, 8, 9, 18, 19}),
         std::set<std::string>{"F40", "F41", "F42", "F43", "F44", "F50", "F60"}, numbered('C', 22, {11, 12, 13}),
-        numbered('H', 8, {}), numbered('O', 6, {})}) {
+        numbered('H', 8, {}), numbered('O', 6, {}), numbered('M', 11, {})}) {
     for (const std::string& name : wanted) {
       CAPTURE(name);
       CHECK(listed.count(name) == 1);

@@ -112,13 +112,14 @@ TEST_CASE("C3: repeated keys and values cost attention with a mask two launches,
   CHECK(launches(build(llama_3_1_8b(), scenario).block(1).forward) == flash + 8);
 }
 
-TEST_CASE("C10: cross-entropy moves 36 bytes a logit eagerly, 24 compiled, 14 fused with the head") {
+TEST_CASE("C10: cross-entropy moves 36 bytes a logit eagerly, 24 compiled or in one kernel, 14 fused with the head") {
   const double logits = tokens * vocabulary;
   const auto moved = [](const Workload& workload) {
     return traffic(head(workload).forward, KernelKind::loss) + traffic(head(workload).backward, KernelKind::loss);
   };
   CHECK(moved(with_loss(CrossEntropy::eager)) == 36.0 * logits);
   CHECK(moved(with_loss(CrossEntropy::compiled)) == 24.0 * logits);
+  CHECK(moved(with_loss(CrossEntropy::fused)) == 24.0 * logits);
   CHECK(moved(with_loss(CrossEntropy::fused_linear)) == 14.0 * logits);
 }
 
@@ -141,7 +142,7 @@ TEST_CASE("C10: tokens that do not fill the last chunk are computed once") {
   CHECK(flops(head(workload).forward, KernelKind::gemm) == Approx(3.0 * 2.0 * 4000.0 * vocabulary * h).epsilon(1e-12));
 }
 
-TEST_CASE("M9: a fused head keeps a chunk of logits, a compiled loss five bytes a logit, the eager one fourteen") {
+TEST_CASE("M9: a fused head keeps a chunk of logits, a compiled loss five bytes a logit, one kernel eight, the eager one fourteen") {
   const auto peak = [](const Workload& workload) {
     const BlockMemory& memory = head(workload).memory;
     return memory.kept + std::max(memory.forward_transient, memory.backward_transient);
@@ -149,6 +150,7 @@ TEST_CASE("M9: a fused head keeps a chunk of logits, a compiled loss five bytes 
   const std::int64_t logits = 4096LL * 128256;
   const Bytes fused = peak(with_loss(CrossEntropy::fused_linear));
   CHECK(peak(with_loss(CrossEntropy::eager)) - fused == Bytes(14 * logits - 128LL * 128256 * 2));
+  CHECK(peak(with_loss(CrossEntropy::fused)) - fused == Bytes(8 * logits - 128LL * 128256 * 2));
   CHECK(peak(with_loss(CrossEntropy::compiled)) - fused == Bytes(5 * logits - 128LL * 128256 * 2));
 }
 

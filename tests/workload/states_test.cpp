@@ -99,6 +99,19 @@ TEST_CASE("optimizers: states, traffic and what lives during the step") {
   CHECK(passes.optimizer_temporary == 4.0);  // M5
 }
 
+TEST_CASE("pure bf16: weights, gradients and moments of 2 bytes, no master; at a foreach step 10 bytes a parameter (M5)") {
+  Scenario scenario = scenario_of(Method::full);
+  scenario.finetune.master_precision = Precision::bf16;
+  scenario.finetune.optimizer_form = OptimizerForm::foreach_;
+  const Workload workload = build(llama_3_2_1b(), scenario);
+  CHECK(workload.states.total() == Bytes(8 * workload.parameters));
+  CHECK(workload.stored_bytes_trainable == 2.0);
+  CHECK(workload.gradient_state_bytes == 2.0);
+  CHECK(workload.optimizer_bytes == 4.0);
+  CHECK(workload.optimizer_temporary == 2.0);
+  CHECK(workload.optimizer_traffic == 40.0);  // O2 at half the width
+}
+
 TEST_CASE("C20: an NF4 weight takes 4.127 bits with double quantisation, 4.5 without") {
   Scenario scenario = scenario_of(Method::qlora);
   const Workload twice = build(llama_3_1_8b(), scenario);

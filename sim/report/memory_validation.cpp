@@ -1,0 +1,183 @@
+#include "report/memory_validation.hpp"
+
+#include "calibration/quantile.hpp"
+#include "report/format.hpp"
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace takt {
+namespace {
+
+constexpr double percent = 100.0;
+
+/// Bounds of the medians, as fractions: what the project promises (they are 3.5 % and 7.2 %).
+constexpr double stated_bound = 0.04, others_bound = 0.10;
+
+struct Unit {
+  const char* name;
+  double bytes;
+};
+constexpr std::array<Unit, 5> units = {
+    {{"bytes", 1.0}, {"GB", 1e9}, {"MB", 1e6}, {"GiB", 1073741824.0}, {"MiB", 1048576.0}}};
+
+bool is_scored(const MemoryOutcome& outcome) {
+  return outcome.measure == MemoryMeasure::allocated && outcome.not_predicted.empty();
+}
+
+double median(std::vector<double> values) {
+  return values.empty() ? 0.0 : quantile(std::move(values), 0.5);
+}
+
+using Errors = std::map<std::string, std::vector<double>>;
+
+MemoryScore score_of(const Errors& by_publisher) {
+  MemoryScore score;
+  std::vector<double> all, medians;
+  for (const auto& [publisher, errors] : by_publisher) {
+    all.insert(all.end(), errors.begin(), errors.end());
+    medians.push_back(median(errors));
+  }
+  score.rows = all.size();
+  score.median = median(all);
+  score.publishers = median(medians);
+  return score;
+}
+
+/// Absolute errors of the rows for which `wanted` holds, by `key`.
+template <class Wanted, class Key>
+Errors errors_by(const std::vector<MemoryOutcome>& outcomes, Wanted wanted, Key key) {
+  Errors errors;
+  for (const MemoryOutcome& outcome : outcomes) {
+    if (is_scored(outcome) && wanted(outcome)) errors[key(outcome)].push_back(std::abs(outcome.error()));
+  }
+  return errors;
+}
+
+bool is_stated(const MemoryOutcome& outcome) { return outcome.row.publisher == fully_stated_publisher; }
+
+std::string text_of(double error) { return fmt::format("{:.1f} %", percent * error); }
+
+std::string rows_table(const std::vector<MemoryOutcome>& outcomes) {
+  Table table({{"allocated at the peak"},
+               {"model"},
+               {"stack"},
+               {"cards"},
+               {"batch", Align::right},
+               {"measured", Align::right},
+               {"predicted", Align::right},
+               {"error", Align::right}});
+  for (const MemoryOutcome& outcome : outcomes) {
+    if (outcome.measure != MemoryMeasure::allocated) continue;
+    const StepCase& row = outcome.row;
+    const std::string batch = fmt::format("{} x {}", row.micro_batch, row.sequence);
+    if (!outcome.not_predicted.empty()) {
+      table.row({row.row, row.model, row.stack, row.machine, batch, format_size(outcome.measured), "-",
+                 outcome.not_predicted});
+      continue;
+    }
+    table.row({row.row, row.model, row.stack, row.machine, batch, format_size(outcome.measured),
+               format_size(outcome.predicted), fmt::format("{:+.1f} %", percent * outcome.error())});
+  }
+  return table.text();
+}
+
+std::string reserved_table(const std::vector<MemoryOutcome>& outcomes) {
+  Table table({{"reserved"}, {"model"}, {"stack"}, {"measured", Align::right}, {"predicted range", Align::right}, {""}});
+  std::size_t rows = 0, inside = 0;
+  for (const MemoryOutcome& outcome : outcomes) {
+    if (outcome.measure != MemoryMeasure::reserved) continue;
+    if (!outcome.not_predicted.empty()) {
+      table.row({outcome.row.row, outcome.row.model, outcome.row.stack, format_size(outcome.measured), "-",
+                 outcome.not_predicted});
+      continue;
+    }
+    ++rows;
+    if (outcome.in_range()) ++inside;
+    table.row({outcome.row.row, outcome.row.model, outcome.row.stack, format_size(outcome.measured),
+               fmt::format("{} to {}", format_size(outcome.reserved.low), format_size(outcome.reserved.high)),
+               outcome.in_range() ? "within" : outcome.measured < outcome.reserved.low ? "below" : "above"});
+  }
+  if (table.empty()) return "";
+  return table.text() + fmt::format("{} of {} within their range\n", inside, rows);
+}
+
+std::string errors_table(const char* title, const Errors& errors) {
+  Table table({{title}, {"rows", Align::right}, {"median", Align::right}, {"p90", Align::right}});
+  for (const auto& [name, values] : errors) {
+    table.row({name, std::to_string(values.size()), text_of(median(values)), text_of(quantile(values, 0.9))});
+  }
+  return table.text();
+}
+
+std::string score_line(const char* what, const MemoryScore& score, double bound) {
+  return fmt::format("{}: median {} over {} rows, {} over publishers; bound {:.1f} %\n", what, text_of(score.median),
+                     score.rows, text_of(score.publishers), percent * bound);
+}
+
+std::string left_out(const MemoryReport& report) {
+  std::map<std::string, std::size_t> counts;
+  for (const StepCase& row : report.excluded) ++counts[row.excluded];
+  std::string text;
+  for (const auto& [rule, count] : counts) {
+    const auto reason = report.rules.find(rule);
+    text += wrap(fmt::format("left out, {} rows ({}): {}", count, rule,
+                             reason == report.rules.end() ? "no reason is recorded" : reason->second),
+                 screen_width);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<Bytes> measured_bytes(const StepCase& row) {
+  const std::optional<double> number = number_in(row.memory);
+  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == row.memory_unit; });
+  if (!number || unit == units.end() || !(*number > 0.0)) return std::nullopt;
+  return Bytes(std::llround(*number * unit->bytes));
+}
+
+double MemoryOutcome::error() const {
+  return static_cast<double>(predicted.count()) / static_cast<double>(measured.count()) - 1.0;
+}
+
+MemoryScore score_of_stated(const std::vector<MemoryOutcome>& outcomes) {
+  return score_of(errors_by(outcomes, is_stated, [](const MemoryOutcome& o) { return o.row.publisher; }));
+}
+
+MemoryScore score_of_others(const std::vector<MemoryOutcome>& outcomes) {
+  return score_of(errors_by(
+      outcomes, [](const MemoryOutcome& o) { return !is_stated(o); },
+      [](const MemoryOutcome& o) { return o.row.publisher; }));
+}
+
+std::string memory_validation_text(const MemoryReport& report) {
+  const std::vector<MemoryOutcome>& outcomes = report.outcomes;
+  const auto all = [](const MemoryOutcome&) { return true; };
+  return rows_table(outcomes) + '\n' + reserved_table(outcomes) + '\n' +
+         errors_table("by stack", errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.stack; })) + '\n' +
+         errors_table("by publisher", errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.publisher; })) +
+         '\n' + score_line(fully_stated_publisher, score_of_stated(outcomes), stated_bound) +
+         score_line("all others", score_of_others(outcomes), others_bound) + left_out(report);
+}
+
+std::vector<std::string> left_memory_bounds(const std::vector<MemoryOutcome>& outcomes) {
+  std::vector<std::string> left;
+  const auto check = [&left](const char* what, const MemoryScore& score, double bound) {
+    if (score.median > bound) {
+      left.push_back(fmt::format("{}: median {}, recorded {}", what, text_of(score.median), text_of(bound)));
+    }
+  };
+  check(fully_stated_publisher, score_of_stated(outcomes), stated_bound);
+  check("all others", score_of_others(outcomes), others_bound);
+  for (const MemoryOutcome& outcome : outcomes) {
+    if (!outcome.not_predicted.empty()) left.push_back(outcome.row.row + " cannot run: " + outcome.not_predicted);
+  }
+  return left;
+}
+
+}  // namespace takt

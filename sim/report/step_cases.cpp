@@ -1,0 +1,147 @@
+#include "report/step_cases.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <string_view>
+
+namespace takt {
+namespace {
+
+std::optional<std::int64_t> count_in(std::string_view cell) {
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (problem != std::errc() || end != cell.data() + cell.size() || value < 1) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(separator));
+    if (!part.empty()) parts.emplace_back(part);
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  return parts;
+}
+
+/// "a=1;b=2".
+Overrides settings_in(std::string_view text) {
+  Overrides settings;
+  for (const std::string& part : parts_of(text, ';')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    settings.push_back({part.substr(0, equals), part.substr(equals + 1)});
+  }
+  return settings;
+}
+
+/// "0-3" as "[0, 1, 2, 3]".
+std::string card_list(std::string_view range) {
+  const std::vector<std::string> ends = parts_of(range, '-');
+  const double first = number_in(ends.front()).value_or(0), last = number_in(ends.back()).value_or(-1);
+  std::string list;
+  for (auto card = static_cast<std::int64_t>(first); card <= static_cast<std::int64_t>(last); ++card)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", card);
+  return "[" + list + "]";
+}
+
+Result<CsvTable> table_of(const std::string& path, std::string_view header) {
+  const Result<SourceText> text = read_text_file(path);
+  if (!text) return text.diagnostics();
+  return read_csv(*text, header);
+}
+
+/// A value as TOML: numbers, booleans, lists and quoted text as they are, everything else in quotes.
+std::string toml_value(const std::string& value) {
+  const bool plain = value == "true" || value == "false" || value.starts_with('[') || value.starts_with('"') ||
+                     number_in(value).has_value();
+  return plain ? value : '"' + value + '"';
+}
+
+}  // namespace
+
+Result<std::vector<StepCase>> read_step_cases(const SourceText& source) {
+  const Result<CsvTable> table = read_csv(source, step_columns);
+  if (!table) return table.diagnostics();
+  std::vector<StepCase> cases;
+  Diagnostics errors;
+  for (const CsvRow& row : table->rows) {
+    const std::vector<std::string>& cells = row.cells;
+    const auto sequence = count_in(cells[7]), micro_batch = count_in(cells[8]), accumulation = count_in(cells[9]);
+    const auto measured = number_in(cells[10]);
+    if (!sequence || !micro_batch || !accumulation) {
+      errors.push_back(table->error_at(row, "sequence, micro_batch and accumulation must be whole numbers above 0"));
+      continue;
+    }
+    if (!measured || !(*measured > 0.0) || !std::isfinite(*measured)) {
+      errors.push_back(table->error_at(row, "measured_s must be a number of seconds above 0"));
+      continue;
+    }
+    cases.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], *sequence, *micro_batch,
+                     *accumulation, *measured, cells[11], cells[12], cells[13], cells[14], cells[15]});
+  }
+  if (!errors.empty()) return errors;
+  return cases;
+}
+
+Result<StepLegend> read_step_legend(const std::string& folder) {
+  const Result<CsvTable> machines = table_of(folder + "/machines.csv", "machine,topology,cards,settings,assumed");
+  if (!machines) return machines.diagnostics();
+  const Result<CsvTable> stacks = table_of(folder + "/stacks.csv", "stack,settings,assumed");
+  if (!stacks) return stacks.diagnostics();
+  const Result<CsvTable> rules = table_of(folder + "/rules.csv", "rule,reason");
+  if (!rules) return rules.diagnostics();
+  StepLegend legend;
+  for (const CsvRow& row : machines->rows) {
+    Overrides keys{{"hardware.topology", row.cells[1]}, {"hardware.cards", card_list(row.cells[2])}};
+    for (Override& setting : settings_in(row.cells[3])) keys.push_back(std::move(setting));
+    legend.machines.emplace(row.cells[0], std::move(keys));
+  }
+  for (const CsvRow& row : stacks->rows) legend.stacks.emplace(row.cells[0], settings_in(row.cells[1]));
+  for (const CsvRow& row : rules->rows) legend.rules.emplace(row.cells[0], row.cells[1]);
+  return legend;
+}
+
+Result<Overrides> step_keys(const StepCase& one, const StepLegend& legend) {
+  Overrides all{{"title", one.family + ", row " + one.row}, {"model.name", one.model}};
+  const auto machine = legend.machines.find(one.machine);
+  if (machine == legend.machines.end())
+    all.push_back({"hardware.topology", one.machine});
+  else
+    all.insert(all.end(), machine->second.begin(), machine->second.end());
+  const auto stack = legend.stacks.find(one.stack);
+  const bool inline_stack = one.stack.empty() || one.stack.find('=') != std::string::npos;
+  if (stack == legend.stacks.end() && !inline_stack)
+    return Diagnostic{Severity::error, {}, fmt::format("row {} has an unknown stack \"{}\"", one.row, one.stack),
+                      "name one of stacks.csv, or write keys: parallel.strategy=fsdp2;finetune.method=lora"};
+  const Overrides settings = inline_stack ? settings_in(one.stack) : stack->second;
+  all.insert(all.end(), settings.begin(), settings.end());
+  if (!one.method.empty()) all.push_back({"finetune.method", one.method});
+  all.push_back({"batch.sequence_length", std::to_string(one.sequence)});
+  all.push_back({"batch.micro_batch", std::to_string(one.micro_batch)});
+  all.push_back({"batch.gradient_accumulation", std::to_string(one.accumulation)});
+  Overrides keys;
+  for (Override& setting : all) {
+    const auto same = std::find_if(keys.begin(), keys.end(), [&](const Override& k) { return k.key == setting.key; });
+    if (same == keys.end())
+      keys.push_back(std::move(setting));
+    else
+      same->value = std::move(setting.value);
+  }
+  return keys;
+}
+
+Result<SourceText> step_scenario(const StepCase& one, const StepLegend& legend, std::string file) {
+  const Result<Overrides> keys = step_keys(one, legend);
+  if (!keys) return keys.diagnostics();
+  std::string text = fmt::format("# Published: {} s a step. {}\n", one.measured_s, one.source);
+  for (const auto& [key, value] : *keys) text += fmt::format("{} = {}\n", key, toml_value(value));
+  return SourceText{std::move(file), std::move(text)};
+}
+
+}  // namespace takt
