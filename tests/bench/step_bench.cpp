@@ -110,7 +110,16 @@ void prepare_point(benchmark::State& state, const char* name, const Overrides& o
   }
 }
 
+/// The same where equal ranks are played once.
+void simulate_star_folded(benchmark::State& state) {
+  const StarFile star(state.range(0));
+  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", star.path()}}), {});
+}
+
 const char* const reference = "llama-3.3-70b-lora-8x-rtx-pro-6000";
+const Overrides hybrid_128_ranks = {{"hardware.topology", "16x-8x-h200-sxm-hgx-400g"},
+                                    {"parallel.sharding", "hybrid"},
+                                    {"batch.gradient_accumulation", "1"}};
 const Overrides thousand_ranks = {{"hardware.topology", "128x-8x-rtx-pro-6000-400g"},
                                   {"batch.gradient_accumulation", "1"}};
 
@@ -120,6 +129,8 @@ BENCHMARK_CAPTURE(prepare_point, reference_step, reference, one_micro_batch())->
 BENCHMARK_CAPTURE(whole_point, reference_step, reference, one_micro_batch())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_star, fluid, "fluid")->Arg(8)->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_star, chunked, "chunked")->Arg(8)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+BENCHMARK(simulate_star_folded)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_step, hybrid_128_ranks, reference, hybrid_128_ranks)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_unfolded, fsdp80_tree_8, "fsdp80-tree-8", Overrides{})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(whole_point, hybrid_1024_ranks_8b, "llama-3.1-8b-full-hybrid-2x-8x-rtx-pro-6000", thousand_ranks)
     ->Unit(benchmark::kMillisecond);
