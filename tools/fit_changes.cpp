@@ -27,7 +27,9 @@ std::string list_of_cards(std::size_t count) {
   return '[' + list + ']';
 }
 
-bool is_fsdp(Strategy strategy) { return strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2; }
+bool is_fsdp(Strategy strategy) {
+  return strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2;
+}
 
 bool shards_everything(const ParallelSettings& parallel) {
   if (parallel.strategy == Strategy::zero3) return true;
@@ -38,8 +40,8 @@ bool shards_everything(const ParallelSettings& parallel) {
 void add_methods(std::vector<Change>& changes, const Scenario& scenario) {
   const FinetuneSettings& finetune = scenario.finetune;
   if (finetune.activation_checkpointing != Checkpointing::full || finetune.checkpoint_every > 1) {
-    changes.push_back({"full checkpointing",
-                       {{"finetune.activation_checkpointing", "full"}, {"finetune.checkpoint_every", "1"}}});
+    changes.push_back(
+        {"full checkpointing", {{"finetune.activation_checkpointing", "full"}, {"finetune.checkpoint_every", "1"}}});
   }
   if (finetune.optimizer == Optimizer::adamw) {
     changes.push_back({"8-bit optimizer", {{"finetune.optimizer", "adamw-8bit"}}});
@@ -49,10 +51,10 @@ void add_methods(std::vector<Change>& changes, const Scenario& scenario) {
   }
   const BatchSettings& batch = scenario.batch;
   if (batch.micro_batch > 1) {
-    changes.push_back({"micro-batch 1, as many tokens a step",
-                       {{"batch.micro_batch", "1"},
-                        {"batch.gradient_accumulation",
-                         std::to_string(batch.micro_batch * batch.gradient_accumulation)}}});
+    changes.push_back(
+        {"micro-batch 1, as many tokens a step",
+         {{"batch.micro_batch", "1"},
+          {"batch.gradient_accumulation", std::to_string(batch.micro_batch * batch.gradient_accumulation)}}});
   }
 }
 
@@ -86,7 +88,9 @@ void add_offload(std::vector<Change>& changes, const Scenario& scenario) {
   }
 }
 
-bool changes_something(const Scenario& before, const Scenario& after) { return before.hash != after.hash; }
+bool changes_something(const Scenario& before, const Scenario& after) {
+  return before.hash != after.hash;
+}
 
 }  // namespace
 
@@ -107,14 +111,13 @@ std::vector<FitChange> try_fit_changes(const FinishedRun& run, const SourceText&
     const Result<FinishedRun> finished = finish_run(*std::move(prepared), {.executor = executor});
     if (!finished) continue;
     const StepMetrics& metrics = finished->result.metrics;
-    FitChange outcome{std::move(change.what), {}, metrics.memory.peak, metrics.memory.capacity, metrics.memory.fits,
+    FitChange outcome{std::move(change.what),   {}, metrics.memory.peak, metrics.memory.capacity, metrics.memory.fits,
                       metrics.tokens_per_second};
     for (Override& key : change.keys) outcome.keys.emplace_back(std::move(key.key), std::move(key.value));
     tried.push_back(std::move(outcome));
   }
-  std::stable_sort(tried.begin(), tried.end(), [](const FitChange& a, const FitChange& b) {
-    return a.part_of_card() < b.part_of_card();
-  });
+  std::stable_sort(tried.begin(), tried.end(),
+                   [](const FitChange& a, const FitChange& b) { return a.part_of_card() < b.part_of_card(); });
   return tried;
 }
 

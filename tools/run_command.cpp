@@ -17,7 +17,9 @@ std::string tables(std::span<const RunResult> results) {
 
 std::string tables_with_memory(std::span<const RunResult> results) {
   std::string text;
-  for (const RunResult& result : results) text += (text.empty() ? "" : "\n") + run_table(result) + '\n' + memory_table(result);
+  for (const RunResult& result : results) {
+    text += (text.empty() ? "" : "\n") + run_table(result) + '\n' + memory_table(result);
+  }
   return text;
 }
 

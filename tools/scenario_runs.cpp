@@ -57,8 +57,8 @@ Diagnostic does_not_fit(const FinishedRun& run) {
   SourcePlace place;
   place.file = run.result.scenario.file;
   return {Severity::warning, place,
-          fmt::format("does not fit: the fullest rank needs {} and its card has {}, {} too few", format_size(memory.peak),
-                      format_size(memory.capacity), format_size(memory.over())),
+          fmt::format("does not fit: the fullest rank needs {} and its card has {}, {} too few",
+                      format_size(memory.peak), format_size(memory.capacity), format_size(memory.over())),
           "more cards, checkpointing, a smaller micro-batch or an 8-bit optimizer take less"};
 }
 

@@ -49,7 +49,8 @@ ExitStatus validate(const ParsedOptions& options, const Environment& environment
   const bool idle_option = options.has("leave-one-out") && !options.has("collectives");
   if (parts.empty() || idle_option || !options.arguments.empty()) {
     environment.err << render(usage_error(
-        "validate what?", "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them"));
+        "validate what?",
+        "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them"));
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
@@ -79,8 +80,8 @@ Command validate_command() {
       "and several at once, on machines of validation/links; reads and collapses are listed as not modelled. "
       "--kernels: matrix products, refitted without what is scored. --collectives: nccl-tests and alike on machines of "
       "validation/collectives. --overlap: what kernels keep while thread blocks hold SMs or copies use the memory, and "
-      "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. Exit "
-      "status 1 if a summary leaves its recorded bound.",
+      "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. "
+      "Exit status 1 if a summary leaves its recorded bound.",
       {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},
        {"kernels", "", "matrix products on four cards", {}},
        {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},

@@ -1,8 +1,7 @@
+#include "config/reader.hpp"
 #include "pipeline.hpp"
 #include "report/memory_validation.hpp"
 #include "validation.hpp"
-
-#include "config/reader.hpp"
 
 #include <fmt/format.h>
 #include <utility>

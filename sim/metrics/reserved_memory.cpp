@@ -6,9 +6,9 @@
 namespace takt {
 namespace {
 
-constexpr OverheadRange rounding{0.03, 0.10};                             // M8
+constexpr OverheadRange rounding{0.03, 0.10};                              // M8
 constexpr ByteRange context_size{Bytes(500'000'000), Bytes(800'000'000)};  // M7
-constexpr std::int64_t segment_granule = 2 * 1024 * 1024;                 // H2: large segments are whole 2 MiB
+constexpr std::int64_t segment_granule = 2 * 1024 * 1024;                  // H2: large segments are whole 2 MiB
 
 Bytes share_of(Bytes size, double share) {
   return Bytes(std::llround(static_cast<double>(size.count()) * share));

@@ -92,11 +92,16 @@ MemoryMetrics memory_of_fullest_rank(const BuiltPlan& built, const Topology& top
   return fullest;
 }
 
+/// Of the phases that have a peak of their own.
+const char* name_of(Phase phase) {
+  if (phase == Phase::forward) return "forward";
+  return phase == Phase::backward ? "backward" : "optimizer";
+}
+
 std::vector<PhasePeak> phase_peaks(const Plan& plan, const Timeline& timeline, RankId rank) {
   std::vector<PhasePeak> peaks;
   for (const PeakOfPhase& peak : peaks_of_phases(plan, timeline, rank)) {
-    const char* name = peak.phase == Phase::forward ? "forward" : peak.phase == Phase::backward ? "backward" : "optimizer";
-    peaks.push_back({name, peak.state.allocated, peak.state.when,
+    peaks.push_back({name_of(peak.phase), peak.state.allocated, peak.state.when,
                      describe(plan.programs[index(plan.ranks[index(rank)].role)], peak.state.taker),
                      by_name(peak.state.by_category)});
   }

@@ -61,7 +61,8 @@ std::string card_use(const MemoryMetrics& memory) {
   table.row({fmt::format("in all, of {}", format_size(memory.capacity)), range(use.in_all)});
   std::string text = table.text(indent);
   if (memory.fits && use.in_all.low > memory.capacity) {
-    text += wrap("what is allocated fits, but context, buffers and rounding need more than is left", screen_width, indent);
+    text +=
+        wrap("what is allocated fits, but context, buffers and rounding need more than is left", screen_width, indent);
   }
   return text;
 }

@@ -58,9 +58,13 @@ Errors errors_by(const std::vector<MemoryOutcome>& outcomes, Wanted wanted, Key 
   return errors;
 }
 
-bool is_stated(const MemoryOutcome& outcome) { return outcome.row.publisher == fully_stated_publisher; }
+bool is_stated(const MemoryOutcome& outcome) {
+  return outcome.row.publisher == fully_stated_publisher;
+}
 
-std::string text_of(double error) { return fmt::format("{:.1f} %", percent * error); }
+std::string text_of(double error) {
+  return fmt::format("{:.1f} %", percent * error);
+}
 
 std::string rows_table(const std::vector<MemoryOutcome>& outcomes) {
   Table table({{"allocated at the peak"},
@@ -87,7 +91,8 @@ std::string rows_table(const std::vector<MemoryOutcome>& outcomes) {
 }
 
 std::string reserved_table(const std::vector<MemoryOutcome>& outcomes) {
-  Table table({{"reserved"}, {"model"}, {"stack"}, {"measured", Align::right}, {"predicted range", Align::right}, {""}});
+  Table table(
+      {{"reserved"}, {"model"}, {"stack"}, {"measured", Align::right}, {"predicted range", Align::right}, {""}});
   std::size_t rows = 0, inside = 0;
   for (const MemoryOutcome& outcome : outcomes) {
     if (outcome.measure != MemoryMeasure::reserved) continue;
@@ -100,7 +105,9 @@ std::string reserved_table(const std::vector<MemoryOutcome>& outcomes) {
     if (outcome.in_range()) ++inside;
     table.row({outcome.row.row, outcome.row.model, outcome.row.stack, format_size(outcome.measured),
                fmt::format("{} to {}", format_size(outcome.reserved.low), format_size(outcome.reserved.high)),
-               outcome.in_range() ? "within" : outcome.measured < outcome.reserved.low ? "below" : "above"});
+               outcome.in_range()                        ? "within"
+               : outcome.measured < outcome.reserved.low ? "below"
+                                                         : "above"});
   }
   if (table.empty()) return "";
   return table.text() + fmt::format("{} of {} within their range\n", inside, rows);
@@ -160,7 +167,8 @@ std::string memory_validation_text(const MemoryReport& report) {
   const auto all = [](const MemoryOutcome&) { return true; };
   return rows_table(outcomes) + '\n' + reserved_table(outcomes) + '\n' +
          errors_table("by stack", errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.stack; })) + '\n' +
-         errors_table("by publisher", errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.publisher; })) +
+         errors_table("by publisher",
+                      errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.publisher; })) +
          '\n' + score_line(fully_stated_publisher, score_of_stated(outcomes), stated_bound) +
          score_line("all others", score_of_others(outcomes), others_bound) + left_out(report);
 }

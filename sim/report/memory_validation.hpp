@@ -21,8 +21,8 @@ struct MemoryOutcome {
   StepCase row;
   MemoryMeasure measure = MemoryMeasure::allocated;
   Bytes measured{};
-  Bytes predicted{};          ///< allocated at the peak
-  ByteRange reserved;         ///< predicted range
+  Bytes predicted{};   ///< allocated at the peak
+  ByteRange reserved;  ///< predicted range
   std::string peak_op;
   std::string not_predicted;  ///< why it could not run; empty: it did
 

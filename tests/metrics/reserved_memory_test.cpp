@@ -7,7 +7,9 @@ using namespace takt;
 
 namespace {
 
-constexpr Bytes gigabytes(double count) { return Bytes(static_cast<std::int64_t>(count * 1e9)); }
+constexpr Bytes gigabytes(double count) {
+  return Bytes(static_cast<std::int64_t>(count * 1e9));
+}
 constexpr Bytes capacity = gigabytes(80);
 constexpr std::int64_t granule = 2 * 1024 * 1024;
 

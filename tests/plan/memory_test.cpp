@@ -149,7 +149,8 @@ TEST_CASE("one card: the peak is at the start of the backward of the last block"
   REQUIRE(peak(plan) == 12 * 2832 + std::max(head, embedding));
 }
 
-TEST_CASE("FSDP1 forward holds the unit that computes and the one gathered ahead (M1, with no step before it)", "[plan]") {
+TEST_CASE("FSDP1 forward holds the unit that computes and the one gathered ahead (M1, with no step before it)",
+          "[plan]") {
   // Layers of 512 bytes, frozen: no cast, no low-precision shard. The limiter has the CPU wait for the unit before last
   // to be freed before it issues a gather; gathers of 1 ms beside 10 ms of compute fill that room.
   Workload workload = toy::layers_only(6);

@@ -22,7 +22,9 @@ Outcome takt_command(const std::vector<std::string>& words) {
   return {status, out.str(), err.str()};
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 const std::string one_card = takt::test::source_dir() + "/scenarios/llama-3.1-8b-full-1x-h200-nvl.toml";
 
@@ -38,8 +40,8 @@ std::int64_t bytes(const Json& object, const std::string& key) {
 
 /// Far too much for a card: whole activations of two sequences.
 std::vector<std::string> too_big(const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"run", one_card, "--set", "batch.micro_batch=2", "--set",
-                                    "finetune.activation_checkpointing=none"};
+  std::vector<std::string> words = {
+      "run", one_card, "--set", "batch.micro_batch=2", "--set", "finetune.activation_checkpointing=none"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -51,7 +53,8 @@ TEST_CASE("takt run --memory tells the peak of each phase and what else the card
   REQUIRE(outcome.status == ExitStatus::done);
   INFO(outcome.out);
   CHECK(has(outcome.out, "memory of rank 0 over the step"));
-  for (const char* row : {"\n  forward ", "\n  backward ", "\n  optimizer ", "reserved by the allocator", "NCCL buffers"}) {
+  for (const char* row :
+       {"\n  forward ", "\n  backward ", "\n  optimizer ", "reserved by the allocator", "NCCL buffers"}) {
     CHECK(has(outcome.out, row));
   }
   CHECK_FALSE(has(takt_command({"run", one_card}).out, "reserved by the allocator"));

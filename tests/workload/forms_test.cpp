@@ -142,7 +142,7 @@ TEST_CASE("C10: tokens that do not fill the last chunk are computed once") {
   CHECK(flops(head(workload).forward, KernelKind::gemm) == Approx(3.0 * 2.0 * 4000.0 * vocabulary * h).epsilon(1e-12));
 }
 
-TEST_CASE("M9: a fused head keeps a chunk of logits, a compiled loss five bytes a logit, one kernel eight, the eager one fourteen") {
+TEST_CASE("M9: a fused head keeps a chunk of logits, a compiled loss 5 bytes a logit, one kernel 8, the eager one 14") {
   const auto peak = [](const Workload& workload) {
     const BlockMemory& memory = head(workload).memory;
     return memory.kept + std::max(memory.forward_transient, memory.backward_transient);

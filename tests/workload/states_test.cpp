@@ -99,7 +99,7 @@ TEST_CASE("optimizers: states, traffic and what lives during the step") {
   CHECK(passes.optimizer_temporary == 4.0);  // M5
 }
 
-TEST_CASE("pure bf16: weights, gradients and moments of 2 bytes, no master; at a foreach step 10 bytes a parameter (M5)") {
+TEST_CASE("pure bf16: weights, gradients and moments of 2 bytes; at a foreach step 10 bytes a parameter (M5)") {
   Scenario scenario = scenario_of(Method::full);
   scenario.finetune.master_precision = Precision::bf16;
   scenario.finetune.optimizer_form = OptimizerForm::foreach_;

@@ -12,7 +12,9 @@ constexpr std::int64_t tree_connections_a_channel = 2;
 /// NVLS: two ways of 1 MiB a channel and head (N70).
 constexpr std::int64_t nvls_bytes_a_head = 2 * mebi;
 
-Bytes of_connections(std::int64_t count) { return Bytes(count * receive_buffer_bytes().count()); }
+Bytes of_connections(std::int64_t count) {
+  return Bytes(count * receive_buffer_bytes().count());
+}
 
 }  // namespace
 

@@ -19,10 +19,10 @@ Bytes receive_buffer_bytes();
 
 struct Connections {
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
-  std::int64_t channels = 0;       ///< of the communicator
-  std::int64_t nvls_channels = 0;  ///< CTAs of NVLS
-  std::int64_t cards_a_server = 0; ///< NVLS: each card is the head of a part
-  RingHops hops;                   ///< of a ring through the members
+  std::int64_t channels = 0;        ///< of the communicator
+  std::int64_t nvls_channels = 0;   ///< CTAs of NVLS
+  std::int64_t cards_a_server = 0;  ///< NVLS: each card is the head of a part
+  RingHops hops;                    ///< of a ring through the members
 };
 
 /// On the card of the rank that has most: nothing where every hop goes through host memory, whose buffers lie there.

@@ -67,7 +67,8 @@ TEST_CASE("connections through host memory have their buffers there (N70)", "[nc
   CHECK(bytes_on_card(connections) == Bytes(2 * 9'633'792));
 }
 
-TEST_CASE("M7: some 20 to 40 MB on PCIe boxes of few channels, 0.2 GB and more where NVSwitches join the cards", "[nccl]") {
+TEST_CASE("M7: some 20 to 40 MB on PCIe boxes of few channels, 0.2 GB and more where NVSwitches join the cards",
+          "[nccl]") {
   CollectiveSettings rings;
   rings.algorithm = CollectiveAlgorithm::ring;
   const Bytes bridge = on_card("2x-rtx-pro-6000-server", 2, rings);
