@@ -1,9 +1,13 @@
 // takt validate: what was measured against what Takt predicts.
 #include "commands.hpp"
+#include "output_file.hpp"
+#include "report/step_scatter.hpp"
 #include "validate_collectives.hpp"
+#include "validate_steps.hpp"
 #include "validation.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <ostream>
 
@@ -24,10 +28,26 @@ Result<ValidatedPart> validate_left_out(const std::string& folder, Library& libr
   return collectives_part(folder, library, LeaveOut::each_machine);
 }
 
+/// Also writes the files that --csv, --plot and --write-scenarios name.
+Result<ValidatedPart> steps_part(const ParsedOptions& options, const std::string& folder, Library& library) {
+  const std::optional<std::string> table = options.value("table");
+  const Result<StepReport> report = validate_steps(folder, table, library);
+  if (!report) return report.diagnostics();
+  std::optional<Diagnostic> failed;
+  if (const auto file = options.value("csv")) failed = write_file(*file, step_rows_csv(report->outcomes));
+  if (const auto file = options.value("plot"); file && !failed)
+    failed = write_file(*file, step_scatter_svg(report->outcomes));
+  if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(folder, *into);
+  if (failed) return *failed;
+  ValidatedPart part{step_validation_text(*report), {}};
+  if (!table) part.left_bounds = left_step_bounds(report->outcomes);  // recorded for the project's own rows
+  return part;
+}
+
 struct Part {
   const char* option;
   const char* folder;
-  Result<ValidatedPart> (*validated)(const std::string& folder, Library& library);
+  std::function<Result<ValidatedPart>(const std::string& folder, Library& library)> validated;
 };
 
 /// The parts that are asked for, in the order in which they are printed.
@@ -37,7 +57,10 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
       {"kernels", "kernels", validate_kernels},
       {"collectives", "collectives", options.has("leave-one-out") ? validate_left_out : validate_as_they_are},
       {"overlap", "overlap", validate_overlap},
-      {"memory", "memory", validate_memory}};
+      {"memory", "memory", validate_memory},
+      {"steps", "steps", [&options](const std::string& folder, Library& library) {
+         return steps_part(options, folder, library);
+       }}};
   std::vector<Part> asked;
   std::copy_if(all.begin(), all.end(), std::back_inserter(asked),
                [&options](const Part& part) { return options.has(part.option); });
@@ -46,11 +69,14 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
 
 ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
   const std::vector<Part> parts = asked_parts(options);
-  const bool idle_option = options.has("leave-one-out") && !options.has("collectives");
+  bool idle_option = options.has("leave-one-out") && !options.has("collectives");
+  for (const char* of_steps : {"csv", "table", "plot", "write-scenarios"})
+    idle_option = idle_option || (options.has(of_steps) && !options.has("steps"));
   if (parts.empty() || idle_option || !options.arguments.empty()) {
     environment.err << render(usage_error(
         "validate what?",
-        "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them"));
+        "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, --steps, or several of them; "
+        "--csv, --table, --plot and --write-scenarios go with --steps"));
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
@@ -87,7 +113,12 @@ Command validate_command() {
        {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},
        {"leave-one-out", "", "with --collectives: also with constants fitted without each machine in turn", {}},
        {"memory", "", "peaks of allocated memory, by publisher; reserved memory as ranges", {}},
-       {"overlap", "", "kernels beside communication, and communication that steps hide", {}}},
+       {"overlap", "", "kernels beside communication, and communication that steps hide", {}},
+       {"steps", "", "whole training steps, by publisher, family, machine and method", {}},
+       {"csv", "FILE", "with --steps: write each row with its prediction", {}},
+       {"table", "FILE", "with --steps: score these rows, in the columns of validation/steps/rows.csv", {}},
+       {"plot", "FILE", "with --steps: draw predicted against measured as an SVG picture", {}},
+       {"write-scenarios", "DIR", "with --steps: write each row's scenario, which takt run takes", {}}},
       "takt validate --links",
       validate};
 }
