@@ -74,7 +74,7 @@ std::optional<double> number_in(const Row& row, const std::string& column) {
 
 }  // namespace
 
-TEST_CASE("the 22 card files state what the table of cards does", "[config][data]") {
+TEST_CASE("the card files state what the table of cards does", "[config][data]") {
   const std::map<std::string, CardSpec> cards = cards_by_name();
   const auto rows = csv_table("tests/config/data/cards.csv");
   REQUIRE(rows.size() == 22);

@@ -38,8 +38,8 @@ std::string layout_of(const ServerSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("the 21 card files of the field read and say where their factors come from", "[data]") {
-  REQUIRE(data::cards().size() == 21);
+TEST_CASE("the 22 card files of the field read and say where their factors come from", "[data]") {
+  REQUIRE(data::cards().size() == 22);
   for (const auto& [id, card] : data::cards()) {
     INFO(id);
     REQUIRE_FALSE(card.source.empty());
