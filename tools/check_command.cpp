@@ -1,4 +1,7 @@
 #include "commands.hpp"
+#include "config/jobs.hpp"
+#include "config/scenario_document.hpp"
+#include "jobs_run.hpp"
 #include "report/report.hpp"
 #include "scenario_runs.hpp"
 
@@ -12,6 +15,16 @@ ExitStatus print_keys(const ParsedOptions& options, const Environment& environme
   return ExitStatus::done;
 }
 
+/// What is to be said about a scenario or a file of jobs.
+Diagnostics check_file(const std::string& file, const Overrides& overrides, Library& library) {
+  const Result<SourceText> source = read_text_file(file);
+  if (!source) return source.diagnostics();
+  const Result<Document> document = parse_scenario(*source);
+  if (!document || !names_jobs(*document)) return prepare(*source, overrides, library).diagnostics();
+  const Result<JobsFile> jobs = read_jobs(*source);
+  return jobs ? check_jobs(*jobs, overrides, library) : jobs.diagnostics();
+}
+
 ExitStatus check_files(const ParsedOptions& options, const Environment& environment) {
   const Result<Overrides> overrides = overrides_of(options);
   if (!overrides) {
@@ -21,11 +34,9 @@ ExitStatus check_files(const ParsedOptions& options, const Environment& environm
   Library library(search_path(environment.takt_path));
   ExitStatus status = ExitStatus::done;
   for (const std::string& file : options.arguments) {
-    const Result<SourceText> source = read_text_file(file);
-    const Result<PreparedRun> prepared =
-        source ? prepare(*source, *overrides, library) : Result<PreparedRun>(source.diagnostics());
-    environment.err << render(prepared.diagnostics());
-    if (prepared) {
+    const Diagnostics said = check_file(file, *overrides, library);
+    environment.err << render(said);
+    if (!has_error(said)) {
       environment.out << file << ": ok\n";
     } else {
       status = ExitStatus::invalid;

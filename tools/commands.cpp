@@ -18,6 +18,7 @@ std::span<const Command> commands() {
                                            kernel_command(),
                                            validate_command(),
                                            calibrate_command(),
+                                           import_command(),
                                            explain_command(),
                                            completion_command()};
   return all;

@@ -23,6 +23,7 @@ Command validate_command();
 Command explain_command();
 Command kernel_command();
 Command calibrate_command();
+Command import_command();
 Command completion_command();
 
 /// All of them, in the order of `takt --help`.

@@ -53,7 +53,7 @@ Result<Overrides> common_overrides(const ParsedOptions& options) {
 
 Offload offload_of(const ParsedOptions& options) {
   const std::string word = options.value("offload").value_or("none");
-  if (word == "host") return Offload::host;
+  if (word == "host") return Offload::cpu;
   return word == "nvme" ? Offload::nvme : Offload::none;
 }
 

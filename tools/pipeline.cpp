@@ -70,6 +70,8 @@ Result<FinishedRun> finish_run(PreparedRun run, const RunOptions& options) {
   result.metrics = compute_metrics(run.scenario, *run.workload, run.built, *run.topology, run.cards, *timeline);
   result.cost = cost_of(run.scenario.cost, priced_machine(run.cards, *run.topology), result.metrics.tokens_per_second);
   result.facts = run.built.facts;
+  result.host_memory =
+      host_memory(run.scenario, *run.workload, run.built.facts.shard_ranks, *run.topology, run.cards);
   result.topology_title = run.topology->title();
   result.model_name = run.model->name;
   result.card_name = run.topology->card_spec(run.cards.front()).name;

@@ -62,6 +62,16 @@ Diagnostic does_not_fit(const FinishedRun& run) {
           "more cards, checkpointing, a smaller micro-batch or an 8-bit optimizer take less"};
 }
 
+Diagnostic does_not_fit_host(const FinishedRun& run) {
+  const HostMemory& memory = run.result.host_memory;
+  SourcePlace place;
+  place.file = run.result.scenario.file;
+  return {Severity::warning, place,
+          fmt::format("does not fit in host memory: {} are offloaded and the server has {}", format_size(memory.needed),
+                      format_size(memory.available)),
+          "more memory (hardware.server or platform keys), offload to nvme, or more servers"};
+}
+
 }  // namespace
 
 ScenarioRuns run_scenarios(const ParsedOptions& options, const Environment& environment, Rates rates) {
@@ -87,6 +97,10 @@ ScenarioRuns run_scenarios(const ParsedOptions& options, const Environment& envi
     }
     if (!run->result.metrics.memory.fits) {
       environment.err << render(does_not_fit(*run));
+      if (options.has("require-fit")) runs.status = ExitStatus::invalid;
+    }
+    if (!run->result.host_memory.fits()) {
+      environment.err << render(does_not_fit_host(*run));
       if (options.has("require-fit")) runs.status = ExitStatus::invalid;
     }
     runs.finished.push_back(std::move(*run));

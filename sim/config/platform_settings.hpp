@@ -46,6 +46,7 @@ struct PlatformSocket {
   std::optional<Bandwidth> bandwidth;         ///< between two sockets, per direction
   std::optional<Bandwidth> both_directions;   ///< between two sockets, sum of both directions
   std::optional<Bandwidth> memory_bandwidth;  ///< of each socket's host memory
+  std::optional<Bytes> memory;                ///< its size
 
   bool operator==(const PlatformSocket&) const = default;
 };

@@ -31,6 +31,7 @@ enum class Strategy { none, ddp, fsdp1, fsdp2, zero1, zero2, zero3 };
 enum class Sharding { full, grad_op, hybrid, hybrid_grad_op, no_shard };  ///< semantics F15, F28
 enum class BackwardPrefetch { pre, post, none };                        ///< semantics F22 to F24
 enum class WrapPolicy { layer, peft };                                  ///< semantics F1, F43
+enum class Offload { none, cpu, nvme };                                 ///< semantics F60, S18, Z14
 enum class CommHook { none, bf16, fp16 };                               ///< semantics D16
 enum class CollectiveAlgorithm { automatic, ring, tree, nvls, hierarchical };
 enum class Fidelity { fluid, chunked };
@@ -115,6 +116,19 @@ struct Fsdp2Settings {
   bool operator==(const Fsdp2Settings&) const = default;
 };
 
+/// [parallel.zero]: DeepSpeed's zero_optimization under its names; sizes are elements (semantics Z1)
+struct ZeroSettings {
+  std::int64_t reduce_bucket_size = 500'000'000;
+  std::optional<bool> overlap_comm;               ///< unset: stage 3 only
+  std::int64_t prefetch_bucket_size = 50'000'000;
+  std::int64_t param_persistence_threshold = 100'000;
+  std::int64_t max_live_parameters = 1'000'000'000;
+  std::int64_t max_reuse_distance = 1'000'000'000;
+  std::int64_t sub_group_size = 1'000'000'000;
+
+  bool operator==(const ZeroSettings&) const = default;
+};
+
 /// [parallel]
 struct ParallelSettings {
   Strategy strategy = Strategy::none;
@@ -131,6 +145,9 @@ struct ParallelSettings {
   DdpSettings ddp;
   Fsdp1Settings fsdp1;
   Fsdp2Settings fsdp2;
+  ZeroSettings zero;
+  Offload offload_optimizer = Offload::none;      ///< where optimizer states are kept and updated
+  Offload offload_params = Offload::none;         ///< where sharded parameters wait to be gathered
 
   bool operator==(const ParallelSettings&) const = default;
 };
@@ -167,6 +184,9 @@ struct Assumptions {
   double jitter = 0.0;                        ///< each rank is slower by a random part of this fraction
   std::int64_t seed = 1;                      ///< of what is random
   std::map<std::int64_t, double> stragglers;  ///< slowdown of ranks: {3, 1.2} makes kernels of rank 3 take 1.2 times
+  /// Bytes of host memory traffic a parameter in DeepSpeed's CPU Adam: reads p, g, m, v and writes p, m, v in FP32 (Z14).
+  double cpu_adam_traffic = 28.0;
+  double torch_cpu_adam = 5.0;                ///< how many times longer PyTorch's AdamW takes on the CPU (O5: 3 to 7)
   bool nccl_limits = true;                    ///< CTA caps and lambda of the network study; false: links alone
   bool kernel_by_kernel = false;              ///< no segments: every kernel an op (bounds the error of segments)
   std::int64_t iteration = 0;                 ///< which step since the start is measured, from 1; 0: a steady one

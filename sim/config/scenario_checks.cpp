@@ -36,6 +36,14 @@ constexpr auto checkpoints = [](const Scenario& s) {
 constexpr auto is_fsdp1 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp1; };
 constexpr auto is_fsdp2 = [](const Scenario& s) { return s.parallel.strategy == Strategy::fsdp2; };
 constexpr auto accumulates = [](const Scenario& s) { return s.batch.gradient_accumulation > 1; };
+constexpr auto is_zero = [](const Scenario& s) {
+  return s.parallel.strategy == Strategy::zero1 || s.parallel.strategy == Strategy::zero2 ||
+         s.parallel.strategy == Strategy::zero3;
+};
+constexpr auto is_zero3 = [](const Scenario& s) { return s.parallel.strategy == Strategy::zero3; };
+constexpr auto offloads = [](const Scenario& s) {
+  return s.parallel.offload_optimizer != Offload::none || s.parallel.offload_params != Offload::none;
+};
 constexpr auto is_ddp = [](const Scenario& s) { return s.parallel.strategy == Strategy::ddp; };
 
 constexpr std::array dependences = {
@@ -69,11 +77,10 @@ constexpr std::array dependences = {
     Dependence{"parallel.shard_group", "parallel.sharding",
                [](const Scenario& s) { return is_hybrid(s.parallel.sharding); }, "only hybrid sharding has groups"},
     Dependence{"parallel.prefetch", "parallel.strategy",
-               [](const Scenario& s) { return is_fsdp2(s) || s.parallel.strategy == Strategy::zero3; },
-               "only fsdp2 and zero3 count units ahead; fsdp1 has backward_prefetch and forward_prefetch"},
+               is_fsdp2,
+               "only fsdp2 counts units ahead; fsdp1 has backward_prefetch, zero3 has zero.prefetch_bucket_size"},
     Dependence{"parallel.bucket_size", "parallel.strategy",
-               [](const Scenario& s) { return s.parallel.strategy != Strategy::none && !is_fsdp(s.parallel.strategy); },
-               "only ddp and the zero stages have buckets"},
+               is_ddp, "only ddp has buckets of bytes; the zero stages have zero.reduce_bucket_size"},
     Dependence{"parallel.first_bucket_small", "parallel.strategy", is_ddp, "only ddp has a small first bucket"},
     Dependence{"parallel.gradient_as_bucket_view", "parallel.strategy", is_ddp, "only ddp has this choice"},
     Dependence{"parallel.reshard_after_forward", "parallel.strategy", is_fsdp2, "only fsdp2 has this choice"},
@@ -99,6 +106,18 @@ constexpr std::array dependences = {
                "the embedding is in the root, which stays gathered"},
     Dependence{"finetune.reduce_precision", "parallel.strategy",
                [](const Scenario& s) { return is_fsdp(s.parallel.strategy); }, "only fsdp1 and fsdp2 reduce by it"},
+    Dependence{"parallel.zero.reduce_bucket_size", "parallel.strategy", is_zero, "only the zero stages have this choice"},
+    Dependence{"parallel.zero.overlap_comm", "parallel.strategy", is_zero, "only the zero stages have this choice"},
+    Dependence{"parallel.zero.prefetch_bucket_size", "parallel.strategy", is_zero3, "only zero3 gathers parameters"},
+    Dependence{"parallel.zero.param_persistence_threshold", "parallel.strategy", is_zero3,
+               "only zero3 gathers parameters"},
+    Dependence{"parallel.zero.max_live_parameters", "parallel.strategy", is_zero3, "only zero3 gathers parameters"},
+    Dependence{"parallel.zero.max_reuse_distance", "parallel.strategy", is_zero3, "only zero3 gathers parameters"},
+    Dependence{"parallel.zero.sub_group_size", "parallel.strategy", is_zero3, "only zero3 has sub-groups"},
+    Dependence{"assumptions.cpu_adam_traffic", "parallel.offload_optimizer", offloads, "nothing is offloaded"},
+    Dependence{"assumptions.torch_cpu_adam", "parallel.offload_params",
+               [](const Scenario& s) { return offloads(s) && is_fsdp(s.parallel.strategy); },
+               "only FSDP offloads to PyTorch's optimizer"},
     Dependence{"parallel.sync_each_micro_step", "batch.gradient_accumulation", accumulates,
                "a step has only one micro-step"},
     Dependence{"collectives.chunk", "collectives.fidelity",
@@ -153,6 +172,42 @@ void check_sharding(const Scenario& scenario, Reading& reading) {
   if (parallel.sharding == Sharding::no_shard && parallel.strategy == Strategy::fsdp2) {
     reading.error(reading.places.at("parallel.sharding"), "fsdp2 has no form that shards nothing",
                   "use strategy = \"ddp\", or fsdp1 for its NO_SHARD");
+  }
+}
+
+/// ZeRO keeps optimizer states away from the card at any stage, parameters at stage 3; FSDP offloads both, to the CPU.
+void check_offload(const Scenario& scenario, Reading& reading) {
+  if (!reading.is_sound("parallel.strategy")) return;
+  const ParallelSettings& parallel = scenario.parallel;
+  const auto refuse = [&](const char* key, std::string message, std::string hint) {
+    reading.error(place_of(reading.places, key, scenario.file), std::move(message), std::move(hint));
+  };
+  if (parallel.offload_optimizer != Offload::none && !is_zero(scenario)) {
+    refuse("parallel.offload_optimizer",
+           fmt::format("only ZeRO offloads optimizer states by themselves, but parallel.strategy is \"{}\"",
+                       word(parallel.strategy)),
+           is_fsdp(parallel.strategy) ? "FSDP offloads parameters and optimizer together: offload_params = \"cpu\""
+                                      : "set strategy = \"zero1\", \"zero2\" or \"zero3\"");
+  }
+  if (parallel.offload_params != Offload::none && !is_zero3(scenario) && !is_fsdp(parallel.strategy)) {
+    refuse("parallel.offload_params",
+           fmt::format("only zero3, fsdp1 and fsdp2 offload parameters, but parallel.strategy is \"{}\"",
+                       word(parallel.strategy)),
+           "set strategy = \"zero3\", \"fsdp1\" or \"fsdp2\"");
+  }
+  if (parallel.offload_params == Offload::nvme && is_fsdp(parallel.strategy)) {
+    refuse("parallel.offload_params", "FSDP offloads to host memory only", "offload_params = \"cpu\", or zero3");
+  }
+  if (parallel.offload_params == Offload::cpu && parallel.strategy == Strategy::fsdp1 &&
+      parallel.sync_each_micro_step && scenario.batch.gradient_accumulation > 1) {
+    refuse("parallel.offload_params", "FSDP1 cannot add reduced gradients of several micro-steps on the CPU",
+           "sync_each_micro_step = false, or one micro-step a step");
+  }
+  const bool adam = scenario.finetune.optimizer == Optimizer::adamw;
+  if (offloads(scenario) && !adam && reading.is_sound("finetune.optimizer")) {
+    refuse(reading.is_set("finetune.optimizer") ? "finetune.optimizer" : "parallel.offload_params",
+           fmt::format("the optimizer on the CPU is AdamW, not {}", word(scenario.finetune.optimizer)),
+           "finetune.optimizer = \"adamw\", or no offload");
   }
 }
 
@@ -287,6 +342,7 @@ void resolve_defaults(Scenario& scenario, const Reading& reading) {
 
 void check_scenario(const Scenario& scenario, Reading& reading) {
   check_sharding(scenario, reading);
+  check_offload(scenario, reading);
   check_flat_parameters(scenario, reading);
   check_ddp(scenario, reading);
   check_precision(scenario, reading);

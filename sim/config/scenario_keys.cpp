@@ -55,6 +55,7 @@ const Choice<Sharding> shardings{{{"full", Sharding::full},
 const Choice<BackwardPrefetch> backward_prefetches{
     {{"pre", BackwardPrefetch::pre}, {"post", BackwardPrefetch::post}, {"none", BackwardPrefetch::none}}};
 const Choice<WrapPolicy> wrap_policies{{{"layer", WrapPolicy::layer}, {"peft", WrapPolicy::peft}}};
+const Choice<Offload> offloads{{{"none", Offload::none}, {"cpu", Offload::cpu}, {"nvme", Offload::nvme}}};
 const Choice<CommHook> comm_hooks{{{"none", CommHook::none}, {"bf16", CommHook::bf16}, {"fp16", CommHook::fp16}}};
 const Choice<CollectiveAlgorithm> algorithms{{{"auto", CollectiveAlgorithm::automatic},
                                               {"ring", CollectiveAlgorithm::ring},
@@ -227,6 +228,10 @@ Rows parallel_rows() {
                    "FSDP2: free gathered parameters after forward; false where sharding is grad-op"),
       key.optional("parallel.sync_each_micro_step", parallel(&ParallelSettings::sync_each_micro_step), Flag{},
                    "reduce gradients in every micro-step; false = no_sync, where the file says nothing so for ddp"),
+      key.optional("parallel.offload_optimizer", parallel(&ParallelSettings::offload_optimizer), offloads,
+                   "ZeRO: optimizer states in host memory or on NVMe, updated by the CPU"),
+      key.optional("parallel.offload_params", parallel(&ParallelSettings::offload_params), offloads,
+                   "ZeRO-3 and FSDP: shards wait in host memory; with FSDP the CPU also runs the optimizer"),
   };
 }
 
@@ -266,6 +271,27 @@ Rows strategy_rows() {
                    "the embedding is a unit of its own, not a part of the root"),
       key.optional("parallel.fsdp2.unshard_in_backward", fsdp2(&Fsdp2Settings::unshard_in_backward), Flag{},
                    "false = the embedding's unit is not gathered for its backward, which needs no weights"),
+  };
+}
+
+Rows zero_rows() {
+  const auto zero = [](auto member) { return parallel(&ParallelSettings::zero, member); };
+  const Integer elements{0, 1'000'000'000'000'000};
+  return {
+      key.optional("parallel.zero.reduce_bucket_size", zero(&ZeroSettings::reduce_bucket_size),
+                   Integer{1, 1'000'000'000'000}, "elements of gradients that are reduced together"),
+      key.optional("parallel.zero.overlap_comm", zero(&ZeroSettings::overlap_comm), Optional<Flag>{{}, "default"},
+                   "reductions on a stream of their own; default = stage 3 only"),
+      key.optional("parallel.zero.prefetch_bucket_size", zero(&ZeroSettings::prefetch_bucket_size), elements,
+                   "stage 3: elements gathered ahead of a module; 0 = none"),
+      key.optional("parallel.zero.param_persistence_threshold", zero(&ZeroSettings::param_persistence_threshold), elements,
+                   "stage 3: parameters of at most so many elements stay gathered"),
+      key.optional("parallel.zero.max_live_parameters", zero(&ZeroSettings::max_live_parameters), elements,
+                   "stage 3: elements that prefetching may hold gathered"),
+      key.optional("parallel.zero.max_reuse_distance", zero(&ZeroSettings::max_reuse_distance), elements,
+                   "stage 3: parameters needed again within so many elements stay gathered"),
+      key.optional("parallel.zero.sub_group_size", zero(&ZeroSettings::sub_group_size), Integer{1, 1'000'000'000'000'000},
+                   "stage 3: elements that the optimizer updates at a time"),
   };
 }
 
@@ -322,6 +348,10 @@ Rows assumption_rows() {
                    "of the random numbers of jitter"),
       key.optional("assumptions.stragglers", assumptions(&Assumptions::stragglers),
                    RankFactors{{0, 1'000'000}, {1, 1000}}, "ranks whose kernels take longer, by factor: { 3 = 1.2 }"),
+      key.optional("assumptions.cpu_adam_traffic", assumptions(&Assumptions::cpu_adam_traffic), Real{0, 1000},
+                   "bytes of host memory traffic a parameter that the CPU's Adam updates"),
+      key.optional("assumptions.torch_cpu_adam", assumptions(&Assumptions::torch_cpu_adam), Real{1, 100},
+                   "how many times longer PyTorch's AdamW takes on the CPU than DeepSpeed's (FSDP)"),
       key.optional("assumptions.nccl_limits", assumptions(&Assumptions::nccl_limits), Flag{},
                    "NCCL's own limits; false = links alone bound a collective"),
       key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},
@@ -350,7 +380,7 @@ Rows cost_rows() {
 const KeyTable<Scenario>& scenario_keys() {
   static const KeyTable<Scenario> table([] {
     Rows all;
-    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), strategy_rows(),
+    for (Rows rows : {what_and_where(), finetune_rows(), batch_rows(), parallel_rows(), strategy_rows(), zero_rows(),
                       collective_rows(), nccl_rows(), platform_rows(), assumption_rows(), cost_rows(),
                       Rows{sweep_key()}}) {
       for (Key<Scenario>& row : rows) all.push_back(std::move(row));
@@ -384,6 +414,7 @@ std::string word(Strategy strategy) { return word_in(strategies, strategy); }
 std::string word(Sharding sharding) { return word_in(shardings, sharding); }
 std::string word(BackwardPrefetch prefetch) { return word_in(backward_prefetches, prefetch); }
 std::string word(WrapPolicy policy) { return word_in(wrap_policies, policy); }
+std::string word(Offload place) { return word_in(offloads, place); }
 std::string word(CommHook hook) { return word_in(comm_hooks, hook); }
 std::string word(CollectiveAlgorithm algorithm) { return word_in(algorithms, algorithm); }
 std::string word(Fidelity fidelity) { return word_in(fidelities, fidelity); }

@@ -19,6 +19,7 @@ std::string word(Strategy strategy);                   ///< "none", "ddp", "fsdp
 std::string word(Sharding sharding);                   ///< "full", "grad-op", "hybrid"
 std::string word(BackwardPrefetch prefetch);
 std::string word(WrapPolicy policy);
+std::string word(Offload place);                       ///< "none", "cpu", "nvme"
 std::string word(CommHook hook);
 std::string word(CollectiveAlgorithm algorithm);       ///< "auto", "ring", ...
 std::string word(Fidelity fidelity);

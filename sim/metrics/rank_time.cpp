@@ -69,6 +69,8 @@ BusyTimes busy_times(const Program& program, const Timeline& timeline, RankId ra
       (op.phase == Phase::optimizer ? optimizer : kernels).push_back(span);
     } else if (const auto* call = std::get_if<Collective>(&op.work)) {
       communication[kind_of(program.comms[index(call->comm)].calls[call->call].kind)].push_back(span);
+    } else if (std::holds_alternative<Copy>(op.work) && op.phase == Phase::optimizer) {
+      optimizer.push_back(span);  // the CPU's, with the copies that bring it its states and the card its weights
     } else if (std::holds_alternative<Copy>(op.work)) {
       communication[copy].push_back(span);
     }

@@ -3,6 +3,7 @@
 
 #include "base/diagnostic.hpp"
 #include "config/scenario.hpp"
+#include "metrics/host_memory.hpp"
 #include "engine/timeline.hpp"
 #include "plan/plan.hpp"
 #include "plan/strategy.hpp"
@@ -137,7 +138,7 @@ struct RunResult {
   std::string topology_title;
   std::string model_name;
   std::string card_name;
-  Bytes host_memory_needed{};
+  HostMemory host_memory;    ///< what is offloaded
   Bytes checkpoint_bytes{};  ///< weights in 16 bit (the adapter for LoRA)
   std::string compute_provenance;
   std::string link_provenance;

@@ -112,6 +112,47 @@ CopyPath copy_path(std::string name, const std::optional<Route>& route, const To
   return path;
 }
 
+/// Reads and writes of a CPU in its own memory: the link between socket and memory in both directions.
+CopyPath memory_path(const std::optional<Route>& to_memory, const Topology& topology) {
+  CopyPath path;
+  path.name = "CPU and host memory";
+  if (!to_memory || to_memory->links.empty()) return path;
+  // CPU Adam reads four numbers for three that it writes (semantics Z14).
+  constexpr double read_share = 4.0 / 7.0;
+  const Link& written = topology.link(to_memory->links.back());
+  add_demand(path.demands, written.resource, 1.0 - read_share);
+  add_demand(path.demands, topology.link(written.reverse).resource, read_share);
+  if (written.both_directions) add_demand(path.demands, *written.both_directions, 1.0);
+  return path;
+}
+
+/// Copies between host memory and the NVMe drives of a card's server, spread evenly over all of them.
+CopyPath nvme_path(std::string name, const Topology& topology, const CardInstance& card, bool reads) {
+  CopyPath path;
+  path.name = std::move(name);
+  const std::optional<Route> to_memory = topology.to_host_memory(card.vertex);
+  if (!to_memory) return path;
+  const VertexId memory = topology.link_target(to_memory->links.back());
+  std::vector<Route> routes;
+  for (std::size_t v = 0; v < topology.device_count(); ++v) {
+    const auto drive = id_at<VertexId>(v);
+    const Device& device = topology.device(drive);
+    if (device.kind != DeviceKind::nvme || device.server != card.server) continue;
+    const std::optional<Route> route = reads ? topology.route(drive, memory) : topology.route(memory, drive);
+    if (route) routes.push_back(*route);
+  }
+  for (const Route& route : routes) {
+    path.latency = std::max(path.latency, route.latency);
+    for (const LinkId id : route.links) {
+      const Link& link = topology.link(id);
+      const double share = 1.0 / static_cast<double>(routes.size());
+      add_demand(path.demands, link.resource, share);
+      if (link.both_directions) add_demand(path.demands, *link.both_directions, share);
+    }
+  }
+  return path;
+}
+
 bool has_copies(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return std::holds_alternative<Copy>(op.work); });
@@ -143,7 +184,10 @@ Result<Plan> bind(WrittenStep step, RankLayout layout, const Scenario& scenario,
     if (!with_paths) continue;
     const VertexId card = cards[rank].vertex;
     binding.paths = {copy_path("host to device", topology.from_host_memory(card), topology, cards[rank], assumptions),
-                     copy_path("device to host", topology.to_host_memory(card), topology, cards[rank], assumptions)};
+                     copy_path("device to host", topology.to_host_memory(card), topology, cards[rank], assumptions),
+                     memory_path(topology.to_host_memory(card), topology),
+                     nvme_path("NVMe to host", topology, cards[rank], true),
+                     nvme_path("host to NVMe", topology, cards[rank], false)};
   }
   Result<CollectiveOptions> options = collective_options(scenario);
   if (!options) return placed(options.diagnostics(), scenario);

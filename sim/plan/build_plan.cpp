@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contract.hpp"
 #include "collective/islands.hpp"
 #include "plan/binding.hpp"
 #include "plan/rank_group.hpp"
@@ -17,35 +18,17 @@ Diagnostic error_at(const Scenario& scenario, const std::string& key, std::strin
   return {Severity::error, place_of(scenario.places, key, scenario.file), std::move(message), std::move(hint)};
 }
 
-const char* name_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::none: return "none";
-    case Strategy::ddp: return "ddp";
-    case Strategy::fsdp1: return "fsdp1";
-    case Strategy::fsdp2: return "fsdp2";
-    case Strategy::zero1: return "zero1";
-    case Strategy::zero2: return "zero2";
-    case Strategy::zero3: return "zero3";
-  }
-  return "";
-}
-
-Result<WrittenStep> write_step(const StepInput& input) {
-  const Strategy strategy = input.scenario.parallel.strategy;
-  switch (strategy) {
+WrittenStep write_step(const StepInput& input) {
+  switch (input.scenario.parallel.strategy) {
     case Strategy::none: return write_single_card_step(input);
     case Strategy::ddp: return write_ddp_step(input);
     case Strategy::fsdp1: return write_fsdp1_step(input);
     case Strategy::fsdp2: return write_fsdp2_step(input);
     case Strategy::zero1:
-    case Strategy::zero2:
-    case Strategy::zero3: break;
+    case Strategy::zero2: return write_zero12_step(input);
+    case Strategy::zero3: return write_zero3_step(input);
   }
-  return error_at(input.scenario, "parallel.strategy",
-                  fmt::format("strategy {} is not built yet: its order of events differs from every other's",
-                              name_of(strategy)),
-                  strategy == Strategy::zero1 ? "use ddp for unsharded or fsdp2 for sharded states"
-                                              : "use fsdp2, which shards the same states");
+  unreachable("every strategy is written");
 }
 
 /// The hierarchical form needs islands.
@@ -60,6 +43,26 @@ Diagnostics check_collectives(const Scenario& scenario, const Topology& topology
                                "servers of equal size",
                                cards.size()),
                    "use auto")};
+}
+
+/// What is offloaded needs a place to be.
+Diagnostics check_offload(const Scenario& scenario, const Topology& topology, const std::vector<CardInstance>& cards) {
+  const auto check = [&](Offload place, const char* key) -> Diagnostics {
+    if (place == Offload::none) return {};
+    if (!topology.to_host_memory(cards.front().vertex)) {
+      return {error_at(scenario, key, "the server has no host memory that the cards reach",
+                       "state memory_bandwidth of its sockets")};
+    }
+    if (place == Offload::cpu) return {};
+    for (std::size_t v = 0; v < topology.device_count(); ++v) {
+      if (topology.device(id_at<VertexId>(v)).kind == DeviceKind::nvme) return {};
+    }
+    return {error_at(scenario, key, "the server has no NVMe drive", "add [[nvme]] and its link to the server's file")};
+  };
+  Diagnostics errors = check(scenario.parallel.offload_optimizer, "parallel.offload_optimizer");
+  const Diagnostics more = check(scenario.parallel.offload_params, "parallel.offload_params");
+  errors.insert(errors.end(), more.begin(), more.end());
+  return errors;
 }
 
 /// Ranks that stragglers name must take part.
@@ -121,18 +124,19 @@ Result<BuiltPlan> build_plan(const Scenario& scenario, const Workload& workload,
   if (has_error(unequal)) return unequal;
   const Diagnostics stragglers = check_stragglers(scenario, cards.size());
   if (has_error(stragglers)) return stragglers;
+  const Diagnostics offload = check_offload(scenario, topology, cards);
+  if (has_error(offload)) return offload;
   const Diagnostics collectives = check_collectives(scenario, topology, cards);
   if (has_error(collectives)) return collectives;
   const Result<RankLayout> layout = rank_layout(scenario, cards);
   if (!layout) return layout.diagnostics();
-  Result<WrittenStep> step = write_step({scenario, workload, pricer, layout->shard_ranks, layout->replicas});
-  if (!step) return step.diagnostics();
+  WrittenStep step = write_step({scenario, workload, pricer, layout->shard_ranks, layout->replicas});
 
   BuiltPlan built;
-  built.facts.states_per_rank = step->states_per_rank;
+  built.facts.states_per_rank = step.states_per_rank;
   built.facts.shard_ranks = layout->shard_ranks;
   built.facts.replicas = layout->replicas;
-  Result<Plan> plan = bind(std::move(*step), *layout, scenario, topology, cards);
+  Result<Plan> plan = bind(std::move(step), *layout, scenario, topology, cards);
   if (!plan) return plan.diagnostics();
   built.plan = *std::move(plan);
   built.facts.received_per_rank = received_per_rank(built.plan);

@@ -15,6 +15,7 @@
 //
 // Nested units run their forward hooks again when a checkpointed layer is recomputed: their own backward has not begun,
 // so they are gathered and freed as in any forward, and gathered once more for their backward.
+#include "plan/cpu_optimizer.hpp"
 #include "plan/fsdp1_gradients.hpp"
 #include "plan/fsdp1_model.hpp"
 #include "plan/fsdp1_parameters.hpp"
@@ -85,16 +86,18 @@ Fsdp1Writer::Fsdp1Writer(const StepInput& input)
 
 WrittenStep Fsdp1Writer::write() && {
   const FlatSizes& total = model_.total;
-  builder_.resident(MemoryCategory::weights, total.weight_shard);
-  builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
+  if (!fsdp_offloads(input_)) {
+    builder_.resident(MemoryCategory::weights, total.weight_shard);
+    builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
+  }
   const std::int64_t asked = input_.scenario.assumptions.iteration;
   const std::int64_t measured = asked == 0 ? steady_iteration : std::min(asked, steady_iteration);
   // Of an earlier iteration its last micro-step says all that is carried.
   for (std::int64_t i = 1; i < measured; ++i) iteration(input_.scenario.batch.gradient_accumulation - 1);
   builder_.begin_measured();
   iteration(0);
-  return {std::move(builder_).finish(), streams_.comm_groups,
-          total.weight_shard + total.gradient_shard + total.optimizer_shard};
+  const Bytes states = total.weight_shard + total.gradient_shard + total.optimizer_shard;
+  return {std::move(builder_).finish(), streams_.comm_groups, fsdp_offloads(input_) ? Bytes{} : states};
 }
 
 void Fsdp1Writer::iteration(std::int64_t first_micro_step) {
@@ -106,9 +109,12 @@ void Fsdp1Writer::iteration(std::int64_t first_micro_step) {
     backward(reduce ? GradientSync::reduce : GradientSync::keep);
     write_loss_read_back(builder_, streams_.compute, input_);
   }
+  const FlatSizes& total = model_.total;
+  if (fsdp_offloads(input_)) {
+    return write_fsdp_cpu_step(builder_, streams_.compute, input_, total.trainable_shard_elements);
+  }
   std::optional<NormReduction> norm;
   if (input_.shard_ranks > 1) norm = NormReduction{streams_.shard};
-  const FlatSizes& total = model_.total;
   write_clipping(builder_, streams_.compute, input_, total.trainable_shard_elements, norm);
   write_optimizer(builder_, streams_.compute, input_, total.trainable_shard_elements, total.gradient_shard);
 }

@@ -1,5 +1,7 @@
 #include "plan/fsdp1_gradients.hpp"
 
+#include "plan/cpu_optimizer.hpp"
+
 #include <span>
 
 namespace takt {
@@ -77,13 +79,19 @@ void Fsdp1Gradients::reduce_over_replicas(Fsdp1Unit& unit) {
   if (sizes.casts_reduced || unit.reduced_gradient) {
     builder_.release(stream, MemoryCategory::buffers, sizes.reduced_shard);
   }
-  unit.reduced_gradient = true;
   unit.kept_gradient = false;
+  if (fsdp_offloads(input_)) {  // in master format, while the CPU goes on (F60)
+    builder_.copy(stream, device_to_host_path, sizes.gradient_shard, "gradients to host");
+    builder_.release(stream, MemoryCategory::gradients, sizes.gradient_shard);
+    return;
+  }
+  unit.reduced_gradient = true;
 }
 
 void Fsdp1Gradients::finish() {
   builder_.wait(streams_.compute, streams_.post_backward);
   builder_.wait(streams_.compute, streams_.all_reduce);
+  if (fsdp_offloads(input_)) builder_.host_wait(builder_.record(streams_.all_reduce));  // F60
 }
 
 void Fsdp1Gradients::shared_kernel(StreamId stream, const Kernel& kernel, std::string_view label) {

@@ -1,5 +1,7 @@
 #include "plan/fsdp1_parameters.hpp"
 
+#include "plan/cpu_optimizer.hpp"
+
 #include <span>
 
 namespace takt {
@@ -10,11 +12,16 @@ void Fsdp1Parameters::unshard(Fsdp1Unit& unit) {
   const FlatSizes& sizes = *unit.sizes;
   at(Phase::communication, unit);
   const bool casts = !unit.unsharded && sizes.cast_read > Bytes{};
+  const bool loads = !unit.unsharded && fsdp_offloads(input_);
+  if (loads) {  // the whole shard in master format, then cast on the card (F60)
+    builder_.allocate(streams_.pre_unshard, MemoryCategory::temporary, sizes.weight_shard);
+    builder_.copy(streams_.pre_unshard, host_to_device_path, sizes.weight_shard, "parameters to card");
+  }
   if (casts) {
     builder_.allocate(streams_.pre_unshard, MemoryCategory::temporary, sizes.gathered_shard);
     builder_.kernels(streams_.pre_unshard, std::span(&unit.kernels->cast_shard, 1), "cast shard");
-    builder_.wait(streams_.unshard, streams_.pre_unshard);
   }
+  if (loads || casts) builder_.wait(streams_.unshard, streams_.pre_unshard);
   limit();
   at(Phase::communication, unit);
   if (unit.unsharded) return hook(unit, "no all-gather");
@@ -22,6 +29,7 @@ void Fsdp1Parameters::unshard(Fsdp1Unit& unit) {
   const CollectiveCall call{CollectiveKind::all_gather, sizes.gathered};
   unit.gathered = builder_.collective(streams_.unshard, streams_.shard, call, "all-gather");
   if (casts) builder_.release(streams_.unshard, MemoryCategory::temporary, sizes.gathered_shard);
+  if (loads) builder_.release(streams_.unshard, MemoryCategory::temporary, sizes.weight_shard);
   unit.unsharded = true;
 }
 

@@ -15,6 +15,7 @@
 //
 // Memory: an all-gather's buffer lives from its copy-in to its copy-out, unsharded parameters from the copy-out to the
 // free, a reduce-scatter's input from its copy-in to its end. What becomes of gradients is in fsdp2_gradients.
+#include "plan/cpu_optimizer.hpp"
 #include "plan/fsdp2_gradients.hpp"
 #include "plan/fsdp2_model.hpp"
 #include "plan/step.hpp"
@@ -87,14 +88,21 @@ Fsdp2Writer::Fsdp2Writer(const StepInput& input)
 
 WrittenStep Fsdp2Writer::write() && {
   const UnitSizes& total = model_.sizes.total;
-  builder_.resident(MemoryCategory::weights, total.weight_shard);
-  builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
+  const bool offloads = fsdp_offloads(input_);
+  if (!offloads) {
+    builder_.resident(MemoryCategory::weights, total.weight_shard);
+    builder_.resident(MemoryCategory::optimizer, total.optimizer_shard);
+  }
   const std::int64_t micro_steps = input_.scenario.batch.gradient_accumulation;
   for (std::int64_t micro_step = 0; micro_step < micro_steps; ++micro_step) {
     last_micro_step_ = micro_step + 1 == micro_steps;
     forward();
     backward(parallel_.sync_each_micro_step || last_micro_step_ ? GradientSync::reduce : GradientSync::keep);
     write_loss_read_back(builder_, streams_.compute, input_);
+  }
+  if (offloads) {
+    write_fsdp_cpu_step(builder_, streams_.compute, input_, total.trainable_shard_elements);
+    return {std::move(builder_).finish(), streams_.comm_groups, Bytes{}};
   }
   std::optional<NormReduction> norm;
   if (input_.shard_ranks > 1) norm = NormReduction{streams_.shard};
@@ -197,8 +205,14 @@ void Fsdp2Writer::unshard(Fsdp2Unit& unit) {
   if (unit.in_group) gather_streams_wait(*unit.in_group);
   at(Phase::communication, unit);
   builder_.allocate(streams_.copy_in, MemoryCategory::buffers, sizes.gathered);
+  const bool offloads = fsdp_offloads(input_) && !unit.in_group;
+  if (offloads) {  // each pinned shard in master format, then cast (S18)
+    builder_.allocate(streams_.copy_in, MemoryCategory::temporary, sizes.weight_shard);
+    builder_.copy(streams_.copy_in, host_to_device_path, sizes.weight_shard, "parameters to card");
+  }
   shared_kernel(streams_.copy_in, unit.in_group ? unit.kernels->group_copy : unit.kernels->gather_copy_in,
                 "all-gather copy-in");
+  if (offloads) builder_.release(streams_.copy_in, MemoryCategory::temporary, sizes.weight_shard);
   builder_.wait(streams_.all_gather, streams_.copy_in);
   if (input_.shard_ranks > 1) {
     builder_.collective(streams_.all_gather, unit.in_group ? streams_.reshard : streams_.shard,

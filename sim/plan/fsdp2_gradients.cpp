@@ -1,5 +1,7 @@
 #include "plan/fsdp2_gradients.hpp"
 
+#include "plan/cpu_optimizer.hpp"
+
 #include "workload/precision.hpp"
 
 #include <span>
@@ -69,8 +71,21 @@ void Fsdp2Gradients::all_reduce_and_accumulate(Fsdp2Unit& unit, bool last_micro_
     builder_.collective(streams_.all_reduce, streams_.replicate, all_reduce, "all-reduce");
   }
   if (divide_.after > 1.0 && reduces) shared_kernel(streams_.all_reduce, unit.kernels->divide_after, "divide");
+  if (fsdp_offloads(input_)) return send_to_host(unit);
   if (!partial) accumulate(unit, streams_.all_reduce);
   unit.reduced_gradients = true;
+}
+
+/// The sharded gradient goes to host memory. Where one is there already, the CPU waits and adds the two (S18).
+void Fsdp2Gradients::send_to_host(Fsdp2Unit& unit) {
+  const UnitSizes& sizes = *unit.sizes;
+  const Event sent = builder_.copy(streams_.all_reduce, device_to_host_path, sizes.gradient_shard, "gradients to host");
+  const bool adds = unit.gradients_on_host;
+  builder_.release(streams_.all_reduce, MemoryCategory::gradients, sizes.gradient_shard);
+  unit.gradients_on_host = true;
+  if (!adds) return;
+  builder_.host_wait(sent);
+  builder_.copy(streams_.all_reduce, cpu_memory_path, sizes.gradient_shard * 3, "accumulate on CPU");
 }
 
 void Fsdp2Gradients::accumulate(const Fsdp2Unit& unit, StreamId stream) {
@@ -85,6 +100,7 @@ void Fsdp2Gradients::finish() {
   last_reduce_scatter_.reset();
   builder_.wait(streams_.compute, streams_.reduce_scatter);
   builder_.wait(streams_.compute, streams_.all_reduce);
+  if (fsdp_offloads(input_)) builder_.host_wait(builder_.record(streams_.all_reduce));  // S14
 }
 
 CollectiveCall Fsdp2Gradients::call(CollectiveKind kind, Bytes bytes) const {

@@ -26,6 +26,7 @@ class Fsdp2Gradients {
  private:
   void all_reduce_and_accumulate(Fsdp2Unit& unit, bool last_micro_step);
   void accumulate(const Fsdp2Unit& unit, StreamId stream);
+  void send_to_host(Fsdp2Unit& unit);
   CollectiveCall call(CollectiveKind kind, Bytes bytes) const;
   void shared_kernel(StreamId stream, const Kernel& kernel, std::string_view label);
 

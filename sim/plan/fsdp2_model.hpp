@@ -35,6 +35,7 @@ struct Fsdp2Unit {
   std::optional<Event> in_group;   ///< the reshard group holds its parameters, once this copy is done
   bool kept_gradients = false;     ///< unsharded, of earlier micro-steps
   bool reduced_gradients = false;  ///< sharded, of earlier micro-steps
+  bool gradients_on_host = false;  ///< ditto, offloaded
   bool post_backward_due = false;
 };
 

@@ -38,6 +38,8 @@ WrittenStep write_single_card_step(const StepInput& input);
 WrittenStep write_ddp_step(const StepInput& input);
 WrittenStep write_fsdp1_step(const StepInput& input);
 WrittenStep write_fsdp2_step(const StepInput& input);
+WrittenStep write_zero12_step(const StepInput& input);
+WrittenStep write_zero3_step(const StepInput& input);
 
 BuilderOptions builder_options(const Scenario& scenario);
 

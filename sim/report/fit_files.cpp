@@ -22,11 +22,11 @@ const char* word(Verdict verdict) {
   return "";
 }
 
-const char* word(Offload offload) {
+const char* place_of_states(Offload offload) {
   switch (offload) {
     case Offload::none:
       return "none";
-    case Offload::host:
+    case Offload::cpu:
       return "host";
     case Offload::nvme:
       return "nvme";
@@ -94,7 +94,7 @@ Json::Object answer(const FitResult& result) {
           {"card", question.card.id},
           {"mig", question.scenario.mig},
           {"cards", question.cards},
-          {"offload", word(question.offload)},
+          {"offload", place_of_states(question.offload)},
           {"states_bytes", states(result.whole)},
           {"states_bytes_per_card", states(result.of_card)},
           {"capacity_bytes", Json::Object{{"nominal", question.card.memory_nominal.count()},
@@ -127,7 +127,7 @@ constexpr CsvColumn columns[] = {
     {"card", [](const FitResult& r) { return Json(r.question.card.id); }},
     {"mig", [](const FitResult& r) { return Json(r.question.scenario.mig); }},
     {"cards", [](const FitResult& r) { return Json(r.question.cards); }},
-    {"offload", [](const FitResult& r) { return Json(word(r.question.offload)); }},
+    {"offload", [](const FitResult& r) { return Json(place_of_states(r.question.offload)); }},
     {"states_bytes_per_card", [](const FitResult& r) { return Json(r.of_card.total().count()); }},
     {"capacity_nominal_bytes", [](const FitResult& r) { return Json(r.question.card.memory_nominal.count()); }},
     {"capacity_driver_visible_bytes", [](const FitResult& r) { return Json(r.question.card.memory_visible.count()); }},

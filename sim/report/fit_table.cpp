@@ -38,7 +38,7 @@ std::string heading(const FitResult& result) {
   std::string text = question.model.name + ": " + describe_states(question.scenario) + ", on " +
                      std::to_string(question.cards) + "x " + question.card.name;
   if (strategy != Strategy::none) text += " (" + word(strategy) + ")";
-  if (question.offload == Offload::host) text += ", optimizer in host memory";
+  if (question.offload == Offload::cpu) text += ", optimizer in host memory";
   if (question.offload == Offload::nvme) text += ", optimizer on NVMe";
   const double millions = static_cast<double>(result.trained) / million;
   const std::string trained =
@@ -162,7 +162,7 @@ std::string needs_table(const FitResult& result) {
       {"checkpoint", fmt::format("{} GB weights, {} GB to resume, {} GB with gradients", gb(result.checkpoints.weights),
                                  gb(result.checkpoints.resumable), gb(result.checkpoints.training_state))});
   if (result.offloaded > Bytes{}) {
-    table.row({question.offload == Offload::host ? "in host memory" : "on NVMe",
+    table.row({question.offload == Offload::cpu ? "in host memory" : "on NVMe",
                gb(result.offloaded) + " GB of optimizer states and gradients (14 B a parameter that trains)"});
   }
   if (question.scenario.mig.empty()) {

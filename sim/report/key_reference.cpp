@@ -1,4 +1,5 @@
 // Every key that a file may hold, from the tables that the readers themselves use.
+#include "config/jobs.hpp"
 #include "config/reader.hpp"
 #include "report/report.hpp"
 #include "report/table.hpp"
@@ -15,6 +16,7 @@ struct FileKind {
 
 std::vector<FileKind> file_kinds() {
   return {{"Scenario (scenarios/*.toml)", scenario_key_reference()},
+          {"Jobs (scenarios/jobs/*.toml)", job_key_reference()},
           {"Card (topologies/cards/*.toml)", card_key_reference()},
           {"Server (topologies/servers/*.toml)", server_key_reference()},
           {"Cluster (topologies/clusters/*.toml)", cluster_key_reference()},

@@ -108,13 +108,22 @@ std::string memory_lines(const MemoryMetrics& memory) {
   return text;
 }
 
+std::string host_memory_line(const HostMemory& memory) {
+  if (memory.needed == Bytes{} && memory.nvme == Bytes{}) return "";
+  std::string text = fmt::format("  host memory of a server: {} offloaded", format_size(memory.needed));
+  if (memory.available > Bytes{}) text += fmt::format(" of {}", format_size(memory.available));
+  if (!memory.fits()) text += "  DOES NOT FIT";
+  if (memory.nvme > Bytes{}) text += fmt::format("; {} on NVMe", format_size(memory.nvme));
+  return text + '\n';
+}
+
 }  // namespace
 
 std::string run_table(const RunResult& result) {
   const StepMetrics& metrics = result.metrics;
   std::string text = setting(result) + '\n' + headline(metrics) + '\n' + time_table(metrics) + '\n' +
                      blame_table(metrics) + '\n' + communication_line(metrics.communication) +
-                     memory_lines(metrics.memory) + fit_changes_table(result);
+                     memory_lines(metrics.memory) + host_memory_line(result.host_memory) + fit_changes_table(result);
   const std::string links = link_table(metrics);
   if (!links.empty()) text += '\n' + links;
   const std::string prices = "prices: compute " + result.compute_provenance + "; links " + result.link_provenance;

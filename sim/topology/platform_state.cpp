@@ -244,6 +244,11 @@ class PlatformEdit {
   }
 
   void edit_host_memory() {
+    if (const std::optional<Bytes> size = state_.settings.socket.memory) {
+      for (DeviceSpec& device : server_.devices) {
+        if (device.kind == DeviceKind::socket || device.kind == DeviceKind::host_memory) device.host_memory = *size;
+      }
+    }
     const std::optional<Bandwidth> bandwidth = state_.settings.socket.memory_bandwidth;
     if (!bandwidth) return;
     bool found = false;

@@ -143,16 +143,18 @@ TEST_CASE("data parallel: one communicator, each size of bucket lowered once", "
   REQUIRE(plan.communicators[0].lowered.size() == plan.collectives.size());
 }
 
-TEST_CASE("strategies that are not built yet say so, at their key", "[plan]") {
+TEST_CASE("offload to a drive that the server does not have is refused at its key", "[plan]") {
   Scenario scenario = scenario_of("2x-h200-nvl-2-way-bridge", "llama-3.1-8b", Strategy::zero3);
-  scenario.places["parallel.strategy"] = {"test.toml", 12, 12, "strategy = \"zero3\""};
+  REQUIRE(build(scenario));
+  scenario.parallel.offload_optimizer = Offload::nvme;
+  scenario.places["parallel.offload_optimizer"] = {"test.toml", 12, 21, "offload_optimizer = \"nvme\""};
   const Result<BuiltPlan> built = build(scenario);
   REQUIRE_FALSE(built);
   REQUIRE(render(built.diagnostics()) ==
-          "test.toml:12:12: error: strategy zero3 is not built yet: its order of events differs from every other's\n"
-          "   12 | strategy = \"zero3\"\n"
-          "      |            ^\n"
-          "hint: use fsdp2, which shards the same states\n");
+          "test.toml:12:21: error: the server has no NVMe drive\n"
+          "   12 | offload_optimizer = \"nvme\"\n"
+          "      |                     ^\n"
+          "hint: add [[nvme]] and its link to the server's file\n");
 }
 
 TEST_CASE("cards: by number, each once", "[plan]") {

@@ -55,7 +55,8 @@ TEST_CASE("takt.result/1 has the keys of the schema, in order", "[report]") {
     REQUIRE(memory.find(key) != nullptr);
   }
   REQUIRE(*memory.find("components")->find("weights") == Json(std::int64_t{36'000'000'000}));
-  REQUIRE(keys(*result.find("host")) == std::vector<std::string>{"ram_bytes", "checkpoint_bytes"});
+  REQUIRE(keys(*result.find("host")) == std::vector<std::string>{"ram_bytes", "ram_available_bytes", "ram_fits", "nvme_bytes",
+                                                                "checkpoint_bytes"});
   const Json& blamed = std::get<Json::Array>(result.find("blame")->value).at(0);
   REQUIRE(keys(blamed) == std::vector<std::string>{"resource", "seconds", "share"});
   REQUIRE(keys(*result.find("provenance")) == std::vector<std::string>{"compute", "links"});

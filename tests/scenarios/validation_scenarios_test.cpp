@@ -5,6 +5,26 @@
 
 using namespace takt;
 
+TEST_CASE("steps with parameters and optimizer in host memory, against what was measured", "[scenarios][offload]") {
+  // AnswerDotAI/fsdp_qlora, benchmarks_03_2024.md. The two short ones land within 7 %. The long sequence is 35 % too fast
+  // (its number of samples is inferred by the table's author, and which attention kernel it ran is not said), and so is
+  // 70B on 3090 (21 %: their slots are narrower than x16 by an amount that is not said).
+  struct Measured {
+    const char* scenario;
+    double seconds;
+    double least, most;  // predicted over measured
+  };
+  for (const Measured& row : {Measured{"offload-llama-2-7b-lora-fsdp1-2x-rtx-4090", 9.414, 0.93, 1.07},
+                              Measured{"offload-llama-2-7b-qlora-fsdp1-2x-rtx-4090", 10.875, 0.93, 1.10},
+                              Measured{"offload-mistral-7b-qlora-fsdp1-2x-rtx-4090", 30.504, 0.60, 0.85},
+                              Measured{"offload-llama-2-70b-qlora-fsdp1-2x-rtx-3090", 46.074, 0.70, 0.95}}) {
+    const double step = to_seconds(test::finished(std::string("validation/") + row.scenario).result.metrics.step_time);
+    INFO(row.scenario << ": " << step << " s");
+    CHECK(step / row.seconds > row.least);
+    CHECK(step / row.seconds < row.most);
+  }
+}
+
 TEST_CASE("machines all-reduce as fast as was measured", "[scenarios]") {
   // Bus bandwidth = bytes that each card receives (2 (n - 1) / n of the gradients) over the time that communication
   // runs.

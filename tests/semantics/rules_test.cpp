@@ -85,7 +85,7 @@ TEST_CASE("no rule of the strategies, of the host, of compute, of optimizers and
        {numbered('X', 6, {}), numbered('D', 16, {}), numbered('F', 6, {}), numbered('S', 22, {}),
         numbered('F', 31, {1, 2, 3, 4, 5, 6, 7, 8, 9, 18, 19}),
         std::set<std::string>{"F40", "F41", "F42", "F43", "F44", "F50", "F60"}, numbered('C', 22, {11, 12, 13}),
-        numbered('H', 8, {}), numbered('O', 6, {}), numbered('M', 11, {})}) {
+        numbered('H', 8, {}), numbered('O', 6, {}), numbered('M', 11, {}), numbered('Z', 16, {})}) {
     for (const std::string& name : wanted) {
       CAPTURE(name);
       CHECK(listed.count(name) == 1);

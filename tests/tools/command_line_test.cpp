@@ -93,7 +93,7 @@ TEST_CASE("a missing scenario is status 1", "[tools]") {
 TEST_CASE("the completion script knows every command and option", "[tools]") {
   const std::string script = takt_command({"completion", "bash"}).out;
   REQUIRE(has(script,
-              "run compare sweep merge check fit topo collective kernel validate calibrate explain completion --help "
+              "run compare sweep merge check fit topo collective kernel validate calibrate import explain completion --help "
               "--version"));
   REQUIRE(has(script, "--format) COMPREPLY=($(compgen -W \"table json csv\""));
   REQUIRE(has(script, "complete -o filenames -F _takt takt\n"));

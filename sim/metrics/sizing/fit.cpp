@@ -75,7 +75,7 @@ std::vector<Change> method_changes(const FitQuestion& asked) {
   const bool worth_moving = finetune.method == Method::full && finetune.optimizer == Optimizer::adamw;
   if (worth_moving && asked.offload == Offload::none) {
     Change offloaded{"optimizer offloaded to host memory", asked};
-    offloaded.question.offload = Offload::host;
+    offloaded.question.offload = Offload::cpu;
     if (asked.cards > 1) offloaded.question.scenario.parallel.strategy = Strategy::zero3;
     changes.push_back(std::move(offloaded));
   }

@@ -32,9 +32,6 @@ StateSizes state_sizes(const Workload& workload);
 /// What one of `ranks` cards holds (ZeRO paper, figure 1; FSDP's full sharding divides as ZeRO stage 3 does).
 StateSizes states_per_card(const StateSizes& whole, Strategy strategy, std::int64_t ranks);
 
-/// Where the optimizer's part of the states lives.
-enum class Offload { none, host, nvme };
-
 /// ZeRO-Offload (Ren et al. 2021): 16-bit weights stay on the cards; gradients, FP32 master and moments live in host
 /// memory once, whatever the number of cards: 14 bytes a parameter that trains.
 Bytes offloaded_size(std::int64_t trained_parameters);

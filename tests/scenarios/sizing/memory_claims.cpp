@@ -31,7 +31,7 @@ double adapter_millions(const std::string& model) {
 /// Guides round 32.76 and 70.55 billion parameters before they multiply; the exact counts give 458.67 and 987.75.
 double offloaded_of_rounded(const std::string& model) {
   constexpr std::int64_t ten_million = 10'000'000, bytes_a_parameter = 14;
-  const FitResult exact = fitted({.model = model, .cards = 8, .offload = Offload::host});
+  const FitResult exact = fitted({.model = model, .cards = 8, .offload = Offload::cpu});
   const std::int64_t rounded = (exact.parameters + ten_million / 2) / ten_million * ten_million;
   const Bytes guide = offloaded_size(rounded);
   CHECK(exact.offloaded - guide == Bytes((exact.parameters - rounded) * bytes_a_parameter));
@@ -67,9 +67,9 @@ void add_states(Claims& claims) {
 
 void add_offload_and_storage(Claims& claims) {
   const auto on_eight = [](const std::string& model) {
-    return fitted({.model = model, .cards = 8, .offload = Offload::host});
+    return fitted({.model = model, .cards = 8, .offload = Offload::cpu});
   };
-  claims["O01"] = [] { return in_gb(fitted({.model = b8, .offload = Offload::host}).offloaded); };
+  claims["O01"] = [] { return in_gb(fitted({.model = b8, .offload = Offload::cpu}).offloaded); };
   claims["O02"] = [] { return offloaded_of_rounded(b32); };
   claims["O03"] = [] { return offloaded_of_rounded(b70); };
   claims["O03b"] = [=] { return in_gb(on_eight(b70).offloaded); };
