@@ -45,19 +45,28 @@ Diagnostics check_collectives(const Scenario& scenario, const Topology& topology
                    "use auto")};
 }
 
-/// What is offloaded needs a place to be.
+bool has_drive(const Topology& topology, std::int32_t server) {
+  for (std::size_t v = 0; v < topology.device_count(); ++v) {
+    const Device& device = topology.device(id_at<VertexId>(v));
+    if (device.kind == DeviceKind::nvme && device.server == server) return true;
+  }
+  return false;
+}
+
+/// What is offloaded needs a place to be, on every server.
 Diagnostics check_offload(const Scenario& scenario, const Topology& topology, const std::vector<CardInstance>& cards) {
   const auto check = [&](Offload place, const char* key) -> Diagnostics {
     if (place == Offload::none) return {};
-    if (!topology.to_host_memory(cards.front().vertex)) {
-      return {error_at(scenario, key, "the server has no host memory that the cards reach",
-                       "state memory_bandwidth of its sockets")};
+    for (const CardInstance& card : cards) {
+      if (!topology.to_host_memory(card.vertex)) {
+        return {error_at(scenario, key, "the server has no host memory that the cards reach",
+                         "state memory_bandwidth of its sockets")};
+      }
+      if (place == Offload::nvme && !has_drive(topology, card.server)) {
+        return {error_at(scenario, key, "the server has no NVMe drive", "add [[nvme]] and its link to the server's file")};
+      }
     }
-    if (place == Offload::cpu) return {};
-    for (std::size_t v = 0; v < topology.device_count(); ++v) {
-      if (topology.device(id_at<VertexId>(v)).kind == DeviceKind::nvme) return {};
-    }
-    return {error_at(scenario, key, "the server has no NVMe drive", "add [[nvme]] and its link to the server's file")};
+    return {};
   };
   Diagnostics errors = check(scenario.parallel.offload_optimizer, "parallel.offload_optimizer");
   const Diagnostics more = check(scenario.parallel.offload_params, "parallel.offload_params");
