@@ -35,9 +35,10 @@ PricedKernel price_attention(const KernelPricer& pricer, const std::vector<std::
   shape.head_dim = n[4];
   const AttentionPass pass = options.has("backward") ? AttentionPass::backward : AttentionPass::forward;
   const std::string form = options.value("attention").value_or("flash");
-  const AttentionKernel kernel = form == "eager"       ? AttentionKernel::eager
-                                 : form == "sdpa-mask" ? AttentionKernel::sdpa_mask
-                                                       : AttentionKernel::flash;
+  const AttentionKernel kernel = form == "eager"          ? AttentionKernel::eager
+                                 : form == "sdpa-mask"    ? AttentionKernel::sdpa_mask
+                                 : form == "flash-triton" ? AttentionKernel::flash_triton
+                                                          : AttentionKernel::flash;
   return priced_by_roofline(pricer, pricer.attention({n[0], {n[1]}}, shape, kernel, pass, precision), precision);
 }
 
@@ -187,7 +188,10 @@ Command kernel_command() {
       {{"card", "CARD", "the card, e.g. h200-nvl", {}},
        {"dtype", "TYPE", "precision of the operands; default bf16", {}},
        {"backward", "", "attention: the backward pass", {}},
-       {"attention", "FORM", "attention: flash (default), sdpa-mask or eager", {"flash", "sdpa-mask", "eager"}},
+       {"attention",
+        "FORM",
+        "attention: flash (default), flash-triton, sdpa-mask or eager",
+        {"flash", "flash-triton", "sdpa-mask", "eager"}},
        {"optimizer", "NAME", "optimizer: adamw (default), adamw-8bit or sgd", {"adamw", "adamw-8bit", "sgd"}},
        {"foreach", "", "optimizer: PyTorch's foreach form, not the fused one", {}},
        {"batch", "FILE.csv", "many kernels: columns kernel, numbers (\"gemm,4096 8192 8192\")", {}},

@@ -39,7 +39,7 @@ Result<PreparedRun> prepare(Result<Scenario> scenario, SharedParts& parts) {
 
   Result<std::vector<CardInstance>> cards = choose_cards(*scenario, **topology);
   if (!keep(cards, said)) return said;
-  const KernelPricer pricer((*topology)->card_spec(cards->front()), scenario->assumptions.compute);
+  const KernelPricer pricer = parts.pricer(*scenario, (*topology)->card_spec(cards->front()));
 
   auto workload = parts.workload(*scenario, **model, pricer);
   if (!keep(workload, said)) return said;

@@ -95,6 +95,10 @@ Result<std::shared_ptr<const Topology>> SharedParts::topology(const Scenario& sc
              [&] { return named_topology(scenario.topology, place, state, library_); });
 }
 
+KernelPricer SharedParts::pricer(const Scenario& scenario, const CardSpec& card) const {
+  return step_pricer(scenario.assumptions, card, constants_);
+}
+
 Result<std::shared_ptr<const Workload>> SharedParts::workload(const Scenario& scenario, const ModelSpec& model,
                                                               const KernelPricer& pricer) {
   return get(workloads_, workload_name(scenario, pricer.card()),

@@ -8,6 +8,7 @@
 #include "config/library.hpp"
 #include "config/scenario.hpp"
 #include "topology/topology.hpp"
+#include "workload/pricer.hpp"
 #include "workload/workload.hpp"
 
 #include <map>
@@ -20,8 +21,12 @@ namespace takt {
 
 class SharedParts {
  public:
-  /// Data files come from `library`, which must outlive this.
-  explicit SharedParts(Library& library) : library_(library) {}
+  /// Data files come from `library`, which must outlive this; `constants` hold within steps.
+  explicit SharedParts(Library& library, const GlobalConstants& constants = recorded_global_constants())
+      : library_(library), constants_(constants) {}
+
+  /// What prices kernels of `card` within the scenario's step.
+  KernelPricer pricer(const Scenario& scenario, const CardSpec& card) const;
 
   Result<std::shared_ptr<const ModelSpec>> model(const Scenario& scenario);
   Result<std::shared_ptr<const Topology>> topology(const Scenario& scenario);
@@ -39,6 +44,7 @@ class SharedParts {
   Result<std::shared_ptr<const Part>> get(Kept<Part>& kept, const std::string& name, Make make);
 
   Library& library_;
+  GlobalConstants constants_;
   std::mutex mutex_;
   Kept<ModelSpec> models_;
   Kept<Topology> topologies_;

@@ -28,10 +28,11 @@ Result<ValidatedPart> validate_left_out(const std::string& folder, Library& libr
   return collectives_part(folder, library, LeaveOut::each_machine);
 }
 
-/// Also writes the files that --csv, --plot and --write-scenarios name.
+/// Also writes the files that --csv and --write-scenarios name.
 Result<ValidatedPart> steps_part(const ParsedOptions& options, const std::string& folder, Library& library) {
+  const Refit refit = options.has("leave-one-out") ? Refit::without_each_publisher : Refit::no;
   const std::optional<std::string> table = options.value("table");
-  const Result<StepReport> report = validate_steps(folder, table, library);
+  const Result<StepReport> report = validate_steps(folder, table, library, refit);
   if (!report) return report.diagnostics();
   std::optional<Diagnostic> failed;
   if (const auto file = options.value("csv")) failed = write_file(*file, step_rows_csv(report->outcomes));
@@ -39,9 +40,8 @@ Result<ValidatedPart> steps_part(const ParsedOptions& options, const std::string
     failed = write_file(*file, step_scatter_svg(report->outcomes));
   if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(folder, *into);
   if (failed) return *failed;
-  ValidatedPart part{step_validation_text(*report), {}};
-  if (!table) part.left_bounds = left_step_bounds(report->outcomes);  // recorded for the project's own rows
-  return part;
+  // Bounds are recorded for the project's own rows.
+  return ValidatedPart{step_validation_text(*report), table ? std::vector<std::string>() : left_step_bounds(report->outcomes)};
 }
 
 struct Part {
@@ -69,14 +69,13 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
 
 ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
   const std::vector<Part> parts = asked_parts(options);
-  bool idle_option = options.has("leave-one-out") && !options.has("collectives");
-  for (const char* of_steps : {"csv", "table", "plot", "write-scenarios"})
-    idle_option = idle_option || (options.has(of_steps) && !options.has("steps"));
+  const bool idle_option =
+      (options.has("leave-one-out") && !options.has("collectives") && !options.has("steps")) ||
+      (!options.has("steps") && (options.has("csv") || options.has("table") || options.has("plot") || options.has("write-scenarios")));
   if (parts.empty() || idle_option || !options.arguments.empty()) {
     environment.err << render(usage_error(
-        "validate what?",
-        "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, --steps, or several of them; "
-        "--csv, --table, --plot and --write-scenarios go with --steps"));
+        "validate what?", "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them; "
+                          "--steps [--leave-one-out] [--csv FILE] [--table FILE] [--plot FILE] [--write-scenarios DIR]"));
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
@@ -106,12 +105,15 @@ Command validate_command() {
       "and several at once, on machines of validation/links; reads and collapses are listed as not modelled. "
       "--kernels: matrix products, refitted without what is scored. --collectives: nccl-tests and alike on machines of "
       "validation/collectives. --overlap: what kernels keep while thread blocks hold SMs or copies use the memory, and "
-      "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. "
-      "Exit status 1 if a summary leaves its recorded bound.",
+      "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. --steps: "
+      "published training steps of validation/steps. Exit status 1 if a summary leaves its recorded bound.",
       {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},
        {"kernels", "", "matrix products on four cards", {}},
        {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},
-       {"leave-one-out", "", "with --collectives: also with constants fitted without each machine in turn", {}},
+       {"leave-one-out",
+        "",
+        "with --collectives and --steps: also with constants fitted without each machine or publisher in turn",
+        {}},
        {"memory", "", "peaks of allocated memory, by publisher; reserved memory as ranges", {}},
        {"overlap", "", "kernels beside communication, and communication that steps hide", {}},
        {"steps", "", "whole training steps, by publisher, family, machine and method", {}},

@@ -23,7 +23,7 @@ enum class Optimizer { adamw, adamw_8bit, paged_adamw_8bit, sgd };
 enum class OptimizerForm { fused, foreach_ };                            ///< semantics O1 / O2
 enum class Precision { bf16, fp16, fp32, tf32, fp8, nvfp4, mxfp8 };
 enum class Checkpointing { none, selective, full };
-enum class AttentionKernel { flash, sdpa_mask, eager };     ///< compute_study section 2
+enum class AttentionKernel { flash, flash_triton, sdpa_mask, eager };  ///< workload/pricer.hpp
 enum class CrossEntropy { eager, compiled, fused, fused_linear };  ///< ditto; how the loss is computed
 enum class ElementwiseForm { eager, compiled, fused };      ///< ditto; norms, rotation, activation
 enum class LossReadBack { none, step, micro_step };         ///< when the CPU waits for the loss (H7)
@@ -187,6 +187,7 @@ struct Assumptions {
   /// Bytes of host memory traffic a parameter in DeepSpeed's CPU Adam: reads p, g, m, v and writes p, m, v in FP32 (Z14).
   double cpu_adam_traffic = 28.0;
   double torch_cpu_adam = 5.0;                ///< how many times longer PyTorch's AdamW takes on the CPU (O5: 3 to 7)
+  bool in_situ = true;                        ///< kernels are slower within a step than alone, as published steps say
   bool nccl_limits = true;                    ///< CTA caps and lambda of the network study; false: links alone
   bool kernel_by_kernel = false;              ///< no segments: every kernel an op (bounds the error of segments)
   std::int64_t iteration = 0;                 ///< which step since the start is measured, from 1; 0: a steady one

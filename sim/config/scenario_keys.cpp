@@ -31,7 +31,10 @@ const Choice<Precision> master_precisions{{{"fp32", Precision::fp32}, {"bf16", P
 const Choice<Checkpointing> checkpointings{
     {{"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}}};
 const Choice<AttentionKernel> attention_kernels{
-    {{"flash", AttentionKernel::flash}, {"sdpa-mask", AttentionKernel::sdpa_mask}, {"eager", AttentionKernel::eager}}};
+    {{"flash", AttentionKernel::flash},
+     {"flash-triton", AttentionKernel::flash_triton},
+     {"sdpa-mask", AttentionKernel::sdpa_mask},
+     {"eager", AttentionKernel::eager}}};
 const Choice<CrossEntropy> cross_entropies{{{"eager", CrossEntropy::eager},
                                             {"compiled", CrossEntropy::compiled},
                                             {"fused", CrossEntropy::fused},
@@ -165,7 +168,7 @@ Rows finetune_rows() {
       key.optional("finetune.activation_checkpointing", finetune(&FinetuneSettings::activation_checkpointing),
                    checkpointings, "which activations backward computes again"),
       key.optional("finetune.attention", finetune(&FinetuneSettings::attention), attention_kernels,
-                   "attention kernel: FlashAttention, SDPA with a mask, or eager"),
+                   "attention kernel: FlashAttention-2, Triton's of 2023, SDPA with a mask, or eager"),
       key.optional("finetune.checkpoint_every", finetune(&FinetuneSettings::checkpoint_every), Integer{1, 4096},
                    "checkpoints every how-manieth layer; the others keep their activations"),
       key.optional("finetune.checkpoint_reentrant", finetune(&FinetuneSettings::checkpoint_reentrant), Flag{},
@@ -352,6 +355,8 @@ Rows assumption_rows() {
                    "bytes of host memory traffic a parameter that the CPU's Adam updates"),
       key.optional("assumptions.torch_cpu_adam", assumptions(&Assumptions::torch_cpu_adam), Real{1, 100},
                    "how many times longer PyTorch's AdamW takes on the CPU than DeepSpeed's (FSDP)"),
+      key.optional("assumptions.in_situ", assumptions(&Assumptions::in_situ), Flag{},
+                   "kernels are slower within a step than alone, by the constants fitted to published steps"),
       key.optional("assumptions.nccl_limits", assumptions(&Assumptions::nccl_limits), Flag{},
                    "NCCL's own limits; false = links alone bound a collective"),
       key.optional("assumptions.kernel_by_kernel", assumptions(&Assumptions::kernel_by_kernel), Flag{},

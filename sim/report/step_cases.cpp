@@ -117,7 +117,9 @@ Result<Overrides> step_keys(const StepCase& one, const StepLegend& legend) {
   const auto stack = legend.stacks.find(one.stack);
   const bool inline_stack = one.stack.empty() || one.stack.find('=') != std::string::npos;
   if (stack == legend.stacks.end() && !inline_stack)
-    return Diagnostic{Severity::error, {}, fmt::format("row {} has an unknown stack \"{}\"", one.row, one.stack),
+    return Diagnostic{Severity::error,
+                      {},
+                      fmt::format("row {} has an unknown stack \"{}\"", one.row, one.stack),
                       "name one of stacks.csv, or write keys: parallel.strategy=fsdp2;finetune.method=lora"};
   const Overrides settings = inline_stack ? settings_in(one.stack) : stack->second;
   all.insert(all.end(), settings.begin(), settings.end());

@@ -16,10 +16,10 @@ namespace takt {
 struct StepCase {
   std::string row;  ///< unique
   std::string publisher, family, machine, model, stack, method;
-  std::int64_t sequence = 0;      ///< tokens
-  std::int64_t micro_batch = 0;   ///< sequences a card and micro-step
-  std::int64_t accumulation = 1;  ///< micro-steps
-  double measured_s = 0.0;        ///< of an optimizer step
+  std::int64_t sequence = 0;                     ///< tokens
+  std::int64_t micro_batch = 0;                  ///< sequences a card and micro-step
+  std::int64_t accumulation = 1;                 ///< micro-steps
+  double measured_s = 0.0;                       ///< of an optimizer step
   std::string memory, memory_unit, memory_kind;  ///< the publisher's peak, as he states it
   std::string excluded;                          ///< the rule by which the row leaves; empty: it is scored
   std::string source;

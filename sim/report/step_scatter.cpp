@@ -25,11 +25,15 @@ struct Scale {
   double y(double seconds) const { return side - margin - along(seconds); }
 };
 
+double predicted(const StepOutcome& outcome) {
+  return outcome.left_out_s > 0.0 ? outcome.left_out_s : outcome.predicted_s;
+}
+
 Scale scale_of(const std::vector<const StepOutcome*>& rows) {
   double least = rows.front()->row.measured_s, most = least;
   for (const StepOutcome* row : rows) {
-    least = std::min({least, row->row.measured_s, row->predicted_s});
-    most = std::max({most, row->row.measured_s, row->predicted_s});
+    least = std::min({least, row->row.measured_s, predicted(*row)});
+    most = std::max({most, row->row.measured_s, predicted(*row)});
   }
   return {std::floor(std::log10(least)), std::max(std::ceil(std::log10(most)), std::floor(std::log10(least)) + 1.0)};
 }
@@ -86,7 +90,7 @@ std::string step_scatter_svg(const std::vector<StepOutcome>& outcomes) {
   svg += axes(scale);
   for (const StepOutcome* row : rows) {
     svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" fill-opacity=\"0.6\"/>\n",
-                       scale.x(row->row.measured_s), scale.y(row->predicted_s), dot,
+                       scale.x(row->row.measured_s), scale.y(predicted(*row)), dot,
                        colours[publishers.at(row->row.publisher) % colours.size()]);
   }
   double y = margin + 12.0;

@@ -96,6 +96,7 @@ std::uint16_t attention_launches(AttentionKernel kernel, AttentionPass pass, con
   const int repeats = shape.kv_heads < shape.query_heads ? 2 : 0;
   switch (kernel) {
     case AttentionKernel::flash:
+    case AttentionKernel::flash_triton:
       return forward ? 1 : 3;
     case AttentionKernel::sdpa_mask:
       return static_cast<std::uint16_t>((forward ? 1 : 3) + repeats);

@@ -4,11 +4,13 @@
 //     gemm         max(2MNK / (e_gemm P), (b (MK + KN) + c MN) / (e_memory B))   b, c: bytes of operands and result;
 //                  or the card's calibration, where its file has one (gemm_model.hpp)
 //     attention    the same with e_attention; what it computes and moves depends on the kernel, see below
+//                  (under a dense mask on the full square of the sequence: that kernel skips nothing)
 //     elementwise  bytes / (e_memory B)
 //     dequantise   bytes / (e_dequantise B)
 //
 // A calibrated model of a card takes the place of a line here: gemm() and its sisters say what is computed, and only
-// the functions in the anonymous namespace say how long that takes.
+// the functions in the anonymous namespace say how long that takes. Within a step, times are multiplied by the global
+// constants (global_constants.hpp).
 #include "workload/pricer.hpp"
 
 #include "base/contract.hpp"
@@ -62,17 +64,9 @@ KernelEfficiency efficiency_for(const CardSpec& card, ComputeBasis basis) {
   return {.gemm = 1.0, .attention = 1.0, .attention_backward = 1.0, .memory = 1.0, .dequantise = 1.0, .source = ""};
 }
 
-/// Fraction of the dense peak that PyTorch's memory-efficient attention reaches under a dense mask, counted on the full
-/// square of the sequence: it skips nothing. Fitted to ten full fine-tuning runs on A100, H100 and RTX PRO 6000
-/// (compute study, section 2); backward is 0.8 times as fast.
-double masked_attention_efficiency(const CardSpec& card, AttentionPass pass) {
-  double forward = 0.098;  // Blackwell (RTX PRO 6000)
-  if (card.compute_capability < 90)
-    forward = 0.24;  // Ampere, Ada
-  else if (card.compute_capability < 100)
-    forward = 0.136;  // Hopper
-  constexpr double backward_over_forward = 0.8;
-  return pass == AttentionPass::forward ? forward : forward * backward_over_forward;
+/// Whether the constant of elementwise kernels applies: not to copies and optimizers, which stream.
+bool is_elementwise(KernelKind kind) {
+  return kind == KernelKind::elementwise || kind == KernelKind::loss || kind == KernelKind::adapter;
 }
 
 /// Pairs of tokens whose scores are computed, summed over the batch: all of the square, or what a causal kernel needs
@@ -136,7 +130,12 @@ std::string measured_provenance(const CardSpec& card) {
 
 }  // namespace
 
-KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis) : card_(card), basis_(basis) {}
+KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants)
+    : card_(card), basis_(basis), constants_(basis == ComputeBasis::measured ? constants : GlobalConstants{}) {}
+
+KernelPricer step_pricer(const Assumptions& assumptions, const CardSpec& card, const GlobalConstants& constants) {
+  return {card, assumptions.compute, assumptions.in_situ ? constants : kernels_alone()};
+}
 
 Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
                           KernelKind kind) const {
@@ -147,13 +146,14 @@ Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std:
   const Load load{.flops = 2.0 * rows * columns * inner,
                   .bytes = operand_bytes(precision) * (rows * inner + inner * columns) +
                            activation_bytes(precision) * rows * columns};
-  const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count(),
-                    .bytes = efficiency.memory * card_.memory_bandwidth.count()};
+  const double in_step = constants_.gemm(card_);
+  const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count() / in_step,
+                    .bytes = efficiency.memory * card_.memory_bandwidth.count() / in_step};
   Kernel kernel = priced(kind, name, load, speed);
   if (basis_ == ComputeBasis::free) return freed(kernel);
   const GemmCalibration* calibration = gemm_calibration(card_, precision);
   if (basis_ == ComputeBasis::measured && calibration != nullptr) {
-    kernel.time = duration_from_seconds(estimate_gemm(card_, *calibration, {m, n, k, precision}).seconds);
+    kernel.time = duration_from_seconds(in_step * estimate_gemm(card_, *calibration, {m, n, k, precision}).seconds);
   }
   return kernel;
 }
@@ -168,16 +168,18 @@ Kernel KernelPricer::attention(const AttentionBatch& batch, const TransformerSha
   const double peak = peak_of(card_, format).count();
   Load load;
   Speed speed{.flops = 0.0, .bytes = efficiency.memory * card_.memory_bandwidth.count()};
+  const double flash = peak * (pass == AttentionPass::forward ? efficiency.attention : efficiency.attention_backward);
   switch (kernel) {
     case AttentionKernel::flash:
+    case AttentionKernel::flash_triton:
       load = {.flops = attention_flops(pairs.causal, shape, pass),
               .bytes = fused_attention_bytes(tokens, shape, pass, element)};
-      speed.flops = peak * (pass == AttentionPass::forward ? efficiency.attention : efficiency.attention_backward);
+      speed.flops = kernel == AttentionKernel::flash ? flash : flash / constants_.triton_attention;
       break;
     case AttentionKernel::sdpa_mask:
       load = {.flops = attention_flops(pairs.full, shape, pass),
               .bytes = fused_attention_bytes(tokens, shape, pass, element)};
-      speed.flops = peak * (basis_ == ComputeBasis::measured ? masked_attention_efficiency(card_, pass) : 1.0);
+      speed.flops = flash / constants_.masked(card_);
       break;
     case AttentionKernel::eager:
       // Backward keeps the scores: four matmuls against two, not five.
@@ -194,7 +196,9 @@ Kernel KernelPricer::attention(const AttentionBatch& batch, const TransformerSha
 
 Kernel KernelPricer::memory(const char* name, Bytes traffic, KernelKind kind) const {
   const Load load{.flops = 0.0, .bytes = static_cast<double>(traffic.count())};
-  const Speed speed{.flops = 0.0, .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count()};
+  const double in_step = is_elementwise(kind) ? constants_.elementwise : 1.0;
+  const Speed speed{.flops = 0.0,
+                    .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count() / in_step};
   const Kernel kernel = priced(kind, name, load, speed);
   return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
 }

@@ -10,6 +10,7 @@
 
 #include "config/card_spec.hpp"
 #include "config/model_spec.hpp"
+#include "workload/global_constants.hpp"
 #include "workload/kernel.hpp"
 
 namespace takt {
@@ -24,7 +25,8 @@ struct AttentionBatch {
 
 class KernelPricer {
  public:
-  KernelPricer(const CardSpec& card, ComputeBasis basis);
+  /// `constants` hold under ComputeBasis::measured. The default prices a kernel that runs alone.
+  KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants = kernels_alone());
 
   /// (m x k) times (k x n); operands and result in `precision`. FLOP = 2 m n k.
   Kernel gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
@@ -48,6 +50,11 @@ class KernelPricer {
  private:
   CardSpec card_;
   ComputeBasis basis_;
+  GlobalConstants constants_;  ///< all 1 unless measured
 };
+
+/// What prices kernels of `card` within a scenario's step.
+KernelPricer step_pricer(const Assumptions& assumptions, const CardSpec& card,
+                         const GlobalConstants& constants = recorded_global_constants());
 
 }  // namespace takt

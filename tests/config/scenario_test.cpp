@@ -84,7 +84,8 @@ class RandomScenario {
     if (f.precision == Precision::bf16) f.master_precision = pick<Precision>({Precision::fp32, Precision::bf16});
     f.activation_checkpointing =
         pick<Checkpointing>({Checkpointing::none, Checkpointing::selective, Checkpointing::full});
-    f.attention = pick<AttentionKernel>({AttentionKernel::flash, AttentionKernel::sdpa_mask, AttentionKernel::eager});
+    f.attention = pick<AttentionKernel>({AttentionKernel::flash, AttentionKernel::flash_triton, AttentionKernel::sdpa_mask,
+                                          AttentionKernel::eager});
     f.double_quantisation = flag();
     f.lora.autocast = flag();
     f.checkpoint_every = integer(1, 4096);
@@ -147,6 +148,7 @@ class RandomScenario {
     a.seed = integer(0, 1000);
     for (std::int64_t i = integer(0, 2); i > 0; --i) a.stragglers[integer(0, 7)] = real(1, 1000);
     a.nccl_limits = flag();
+    a.in_situ = flag();
     a.kernel_by_kernel = flag();
   }
 

@@ -1,19 +1,19 @@
-// Summaries of errors and the picture.
-#include "report/step_validation.hpp"
-
+// Summaries of errors, the interval of left-out rows, and the picture.
 #include "catch.hpp"
 #include "report/step_scatter.hpp"
+#include "report/step_validation.hpp"
 
 using namespace takt;
 
 namespace {
 
-StepOutcome outcome(const char* row, const char* publisher, double measured, double predicted) {
+StepOutcome outcome(const char* row, const char* publisher, double measured, double predicted, double left_out) {
   StepOutcome made;
   made.row.row = row;
   made.row.publisher = publisher;
   made.row.measured_s = measured;
   made.predicted_s = predicted;
+  made.left_out_s = left_out;
   return made;
 }
 
@@ -22,8 +22,8 @@ std::vector<StepOutcome> two_publishers() {
   std::vector<StepOutcome> rows;
   for (int i = 0; i < 10; ++i) {
     const double ratio = 0.90 + 0.02 * i;
-    rows.push_back(outcome("a", "one", 1.0, ratio));
-    rows.push_back(outcome("b", "two", 100.0, 100.0 * ratio));
+    rows.push_back(outcome("a", "one", 1.0, ratio, ratio));
+    rows.push_back(outcome("b", "two", 100.0, 100.0 * ratio, 100.0 * ratio));
   }
   return rows;
 }
@@ -41,10 +41,18 @@ TEST_CASE("errors are |ratio - 1|; their signed median is the ratios'", "[report
 
 TEST_CASE("a publisher counts once in the median over publishers", "[report]") {
   std::vector<StepOutcome> rows = two_publishers();
-  rows.push_back(outcome("c", "three", 1.0, 1.5));
+  rows.push_back(outcome("c", "three", 1.0, 1.5, 1.5));
   // medians of errors: .05 (0 .02 .02 .04 .04 .06 .06 .08 .08 .1), .05, .5
-  CHECK(score_of(rows).publishers == Approx(0.05));
-  CHECK(score_of(rows).all.rows == 21);
+  CHECK(scores_of(rows).fitted.publishers == Approx(0.05));
+  CHECK(scores_of(rows).left_out.all.rows == 21);
+}
+
+TEST_CASE("the interval of left-out rows holds what the other publisher's rows say", "[report]") {
+  const StepInterval interval = interval_of(two_publishers());
+  // Of ten values the 5 % and 95 % quantiles lie inside the outermost: eight of ten are within.
+  CHECK(interval.coverage == Approx(0.8));
+  CHECK(interval.low < 1.0);
+  CHECK(interval.high > 1.0);
 }
 
 TEST_CASE("a row that cannot run and a summary that is worse than recorded leave a bound", "[report]") {
@@ -52,7 +60,7 @@ TEST_CASE("a row that cannot run and a summary that is worse than recorded leave
   CHECK(left_step_bounds(rows).empty());
   rows.front().not_predicted = "there is no model \"m\"";
   CHECK(left_step_bounds(rows) == std::vector<std::string>{"training step a cannot run"});
-  for (StepOutcome& row : rows) row.predicted_s *= 1.4;
+  for (StepOutcome& row : rows) row.predicted_s *= 1.3;
   CHECK(left_step_bounds(rows).size() == 4);
 }
 

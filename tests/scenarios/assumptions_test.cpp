@@ -109,6 +109,7 @@ TEST_CASE("pure bf16 halves what the optimizer works on, and its traffic (M5)", 
 
 TEST_CASE("attention: a mask and eager attention compute and move more than FlashAttention", "[scenarios]") {
   const double flash = step(one_card);
+  CHECK(step(one_card, {{"finetune.attention", "flash-triton"}}) > flash);
   CHECK(step(one_card, {{"finetune.attention", "sdpa-mask"}}) > flash);
   CHECK(step(one_card, {{"finetune.attention", "eager"}}) > flash);
 }
@@ -171,4 +172,12 @@ TEST_CASE("links, compute and NCCL's limits: nominal, peak and none are faster",
   CHECK(step(pcie, {{"assumptions.links", "nominal"}}) < step(pcie));
   CHECK(step(pcie, {{"assumptions.nccl_limits", "false"}}) < step(pcie));
   CHECK(step(bridged, {{"assumptions.compute", "peak"}}) < step(bridged));
+}
+
+TEST_CASE("in_situ: kernels within a step are slower than alone", "[scenarios]") {
+  const double in_step = step(one_card);
+  CHECK(step(one_card, {{"assumptions.in_situ", "false"}}) < in_step);
+  // At dense peak there is nothing that was fitted to take away.
+  CHECK(step(one_card, {{"assumptions.compute", "peak"}, {"assumptions.in_situ", "false"}}) ==
+        step(one_card, {{"assumptions.compute", "peak"}}));
 }

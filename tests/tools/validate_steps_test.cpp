@@ -19,7 +19,7 @@ std::string steps_folder() {
 
 TEST_CASE("rows in are rows scored and rows left out by a written rule; summaries hold their bounds", "[tools]") {
   Library library(search_path(nullptr));
-  const Result<StepReport> report = validate_steps(steps_folder(), std::nullopt, library);
+  const Result<StepReport> report = validate_steps(steps_folder(), std::nullopt, library, Refit::no);
   REQUIRE(report);
   CHECK(report->outcomes.size() == 344);
   CHECK(report->excluded.size() == 84);
@@ -36,7 +36,7 @@ TEST_CASE("a user's own steps are scored in the same columns", "[tools]") {
       << step_columns
       << "\nmine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,,,,,me\n";
   Library library(search_path(nullptr));
-  const Result<StepReport> report = validate_steps(steps_folder(), file, library);
+  const Result<StepReport> report = validate_steps(steps_folder(), file, library, Refit::no);
   std::filesystem::remove(file);
   REQUIRE(report);
   REQUIRE(report->outcomes.size() == 1);

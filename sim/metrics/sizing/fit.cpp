@@ -123,7 +123,7 @@ bool is_slice(const FitQuestion& question) {
 
 Result<FitResult> fit(const FitQuestion& question) {
   if (const std::optional<Diagnostic> complaint = complaint_about_offload(question)) return *complaint;
-  const KernelPricer pricer(question.card, question.scenario.assumptions.compute);
+  const KernelPricer pricer = step_pricer(question.scenario.assumptions, question.card);
   const Result<Workload> workload = build_workload(question.model, question.scenario, pricer);
   if (!workload) return workload.diagnostics();
   FitResult result;

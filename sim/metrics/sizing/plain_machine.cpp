@@ -50,7 +50,7 @@ Result<MemoryMetrics> step_memory(const Scenario& scenario, const Workload& work
                                   std::int64_t cards) {
   const Result<Topology> machine = plain_machine(card, cards);
   if (!machine) return machine.diagnostics();
-  const KernelPricer pricer(card, scenario.assumptions.compute);
+  const KernelPricer pricer = step_pricer(scenario.assumptions, card);
   const Result<BuiltPlan> built = build_plan(scenario, workload, *machine, machine->cards(), pricer);
   if (!built) return built.diagnostics();
   const Result<Timeline> timeline = simulate(built->plan, machine->resources(), {});
