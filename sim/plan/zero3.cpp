@@ -4,6 +4,8 @@
 // backward. Before a visit its parameters are gathered unless they were fetched ahead; compute waits; then parameters of
 // later visits are gathered in one call, as far as the prefetch bucket and the limit of live parameters allow. Behind the
 // visit they are freed, unless they are needed again soon. The host stops when more than two gathers are under way (Z11).
+// A gather waits until compute is done with so many freed parameters that no more than max_live_parameters are held: the
+// CPU is far ahead of compute, and without that the whole model would be gathered in no time.
 // Gradients are reduce-scattered by buckets on a stream of their own, in every micro-step (Z12). The step ends with the
 // optimizer over the partition and a gather of the small parameters that always stay (Z9, Z13).
 #include "plan/binding.hpp"
@@ -48,6 +50,7 @@ class Zero3Writer {
   void visit(std::size_t block, const ModuleVisit& visit, Phase phase);
   void kernels(std::size_t block, std::span<const Kernel> kernels, Phase phase);
   void gather(const std::vector<std::uint32_t>& parameters);
+  void wait_for_room(std::int64_t elements);
   void gradients_of(std::size_t block, const ModuleVisit& visit);
   Bytes size_of(std::uint32_t parameter) const;
   Bytes padded(std::uint32_t parameter) const;
@@ -67,6 +70,13 @@ class Zero3Writer {
   std::vector<CoordinatorStep> steps_;
   std::size_t next_step_ = 0;
   std::deque<Event> ongoing_;                   ///< gathers that the host has not waited for
+  /// Parameters that compute gives up at an event, and the elements that are held until then.
+  struct Freed {
+    Event when;
+    std::int64_t elements = 0;
+  };
+  std::deque<Freed> freed_;
+  std::int64_t held_ = 0;                       ///< elements gathered, less those of freed parameters waited for
   Bytes persistent_{};
 };
 
@@ -213,9 +223,24 @@ void Zero3Writer::visit(std::size_t block, const ModuleVisit& visit, Phase phase
   kernels(block, visit.kernels, phase);
   if (phase == Phase::backward) gradients_of(block, visit);
   Bytes released{};
-  for (const std::uint32_t number : step.release) released += size_of(number);
-  if (released > Bytes{} && !builder_.record(compute_).ops.empty()) {
-    builder_.release(compute_, MemoryCategory::gathered, released);
+  std::int64_t elements = 0;
+  for (const std::uint32_t number : step.release) {
+    released += size_of(number);
+    elements += parameter(number).elements();
+  }
+  if (released == Bytes{} || builder_.record(compute_).ops.empty()) return;
+  builder_.release(compute_, MemoryCategory::gathered, released);
+  freed_.push_back({builder_.record(compute_), elements});
+}
+
+/// Lets the gather of `elements` wait until they have room.
+void Zero3Writer::wait_for_room(std::int64_t elements) {
+  held_ += elements;
+  const std::int64_t most = input_.scenario.parallel.zero.max_live_parameters;
+  while (held_ > most && !freed_.empty()) {
+    builder_.wait(gather_, freed_.front().when);
+    held_ -= freed_.front().elements;
+    freed_.pop_front();
   }
 }
 
@@ -223,10 +248,13 @@ void Zero3Writer::visit(std::size_t block, const ModuleVisit& visit, Phase phase
 void Zero3Writer::gather(const std::vector<std::uint32_t>& numbers) {
   if (numbers.empty()) return;
   Bytes whole{}, full{}, own{};
+  std::int64_t elements = 0;
   for (const std::uint32_t number : numbers) {
     whole += padded(number);
     full += size_of(number);
+    elements += parameter(number).elements();
   }
+  wait_for_room(elements);
   own = whole / input_.shard_ranks;
   if (ongoing_.size() > most_ongoing_fetches) {
     builder_.host_wait(ongoing_.front());

@@ -270,6 +270,24 @@ TEST_CASE("Z11: the host stops when more than two gathers are under way", "[plan
   }
 }
 
+TEST_CASE("gathers of stage 3 wait for room among the live parameters", "[plan][zero]") {
+  Scenario scenario = zero(Strategy::zero3);
+  scenario.parallel.zero.param_persistence_threshold = 0;
+  scenario.parallel.zero.max_reuse_distance = 0;
+  const auto waiting_gathers = [&](std::int64_t most) {
+    scenario.parallel.zero.max_live_parameters = most;
+    const Written written(toy::layers_only(6), scenario);
+    const Program& program = written.program();
+    std::size_t count = 0;
+    for (const std::size_t i : find(program, "all-gather")) {
+      for (const OpId wait : program.ops[i].waits) count += stream_of(program, index(wait)) == "compute";
+    }
+    return count;
+  };
+  CHECK(waiting_gathers(1'000'000) == 0);  // room for the whole model
+  CHECK(waiting_gathers(2 * 256) > 4);     // for two layers
+}
+
 TEST_CASE("Z12, Z13: stage 3 reduce-scatters every micro-step and gathers only small parameters at the end",
           "[plan][zero]") {
   Scenario scenario = zero(Strategy::zero3, 2);
