@@ -5,6 +5,7 @@
 #include "base/contract.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
+#include "report/step_interval.hpp"
 #include "report/table.hpp"
 #include "report/wording.hpp"
 
@@ -139,6 +140,17 @@ class Comparison {
                               format_number(card_ratio), letter(trail));
   }
 
+  /// Where the difference is less than what predictions are off by.
+  std::string doubt(std::size_t best, std::size_t other) const {
+    const RunResult &first = runs_[best], &second = runs_[other];
+    if (!carries_interval(first) || !carries_interval(second) || !second.metrics.memory.fits) return "";
+    const double ratio = first.metrics.tokens_per_second / second.metrics.tokens_per_second;
+    if (ratio < equal_within || ratio >= ratio_within_error()) return "";
+    return fmt::format("That is within the error of two predictions: nine in ten published steps took {:.2f} to {:.2f} of theirs, "
+                       "so a ratio below {:.2f} can turn round if the errors of both have nothing in common.",
+                       step_interval_low, step_interval_high, ratio_within_error());
+  }
+
   std::string verdict() const {
     const std::vector<std::size_t> order = ranking();
     if (!runs_[order.front()].metrics.memory.fits)
@@ -146,6 +158,7 @@ class Comparison {
     std::string text;
     for (std::size_t i = 1; i < order.size(); ++i) {
       text += wrap((i == 1 ? "Verdict: " : "         ") + against(order.front(), order[i]), screen_width);
+      text += wrap(doubt(order.front(), order[i]), screen_width);
     }
     return text;
   }

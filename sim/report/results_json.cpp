@@ -1,6 +1,7 @@
 // Schema takt.result/1. Keys are only added, never renamed; times in seconds, sizes in bytes, rates per second.
 #include "config/json.hpp"
 #include "report/report.hpp"
+#include "report/step_interval.hpp"
 
 #include <fmt/format.h>
 
@@ -109,6 +110,16 @@ Json::Object cost(const std::optional<CostMetrics>& cost) {
   return {{"per_hour", cost->per_hour}, {"per_mtoken", cost->per_million_tokens}};
 }
 
+/// Where nine in ten steps lie, or null.
+Json interval(const RunResult& run) {
+  if (!carries_interval(run)) return {};
+  const double step = to_seconds(run.metrics.step_time);
+  Json::Array bounds;
+  bounds.emplace_back(step_interval_low * step);
+  bounds.emplace_back(step_interval_high * step);
+  return Json(std::move(bounds));
+}
+
 Json::Object result_of(const RunResult& run) {
   const StepMetrics& metrics = run.metrics;
   Json::Array links, blame, diagnostics;
@@ -123,6 +134,7 @@ Json::Object result_of(const RunResult& run) {
                                     {"hash", fmt::format("{:016x}", run.scenario.hash)}}},
           {"ranks", metrics.ranks},
           {"step_time_s", to_seconds(metrics.step_time)},
+          {"step_time_interval_s", interval(run)},
           {"tokens_per_step", metrics.tokens_per_step},
           {"tokens_per_s", metrics.tokens_per_second},
           {"tokens_per_s_per_card", metrics.tokens_per_second_per_card},

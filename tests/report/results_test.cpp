@@ -29,7 +29,7 @@ TEST_CASE("takt.result/1 has the keys of the schema, in order", "[report]") {
   REQUIRE(keys(json) == std::vector<std::string>{"schema", "takt_version", "results"});
   REQUIRE(*json.find("schema") == Json("takt.result/1"));
   const Json& result = std::get<Json::Array>(json.find("results")->value).at(0);
-  REQUIRE(keys(result) == std::vector<std::string>{"scenario", "ranks", "step_time_s", "tokens_per_step",
+  REQUIRE(keys(result) == std::vector<std::string>{"scenario", "ranks", "step_time_s", "step_time_interval_s", "tokens_per_step",
                                                    "tokens_per_s", "tokens_per_s_per_card", "mfu", "hfu", "breakdown",
                                                    "communication", "links", "memory", "host", "power", "cost", "blame",
                                                    "diagnostics", "provenance"});
