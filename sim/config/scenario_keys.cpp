@@ -294,7 +294,7 @@ Rows zero_rows() {
       key.optional("parallel.zero.max_reuse_distance", zero(&ZeroSettings::max_reuse_distance), elements,
                    "stage 3: parameters needed again within so many elements stay gathered"),
       key.optional("parallel.zero.sub_group_size", zero(&ZeroSettings::sub_group_size), Integer{1, 1'000'000'000'000'000},
-                   "stage 3: elements that the optimizer updates at a time"),
+                   "stage 3: elements that the optimizer updates at a time, which bounds its FP32 gradients"),
   };
 }
 

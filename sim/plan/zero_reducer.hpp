@@ -32,7 +32,7 @@ bool overlaps_reductions(const ParallelSettings& parallel);
 /// Writes the reductions of one step.
 class ZeroReducer {
  public:
-  /// `first_micro_step` of writes: what a reduction adds to is empty there.
+  /// `gradient_bytes`: of an element. `reduction` is used if the stage's reductions have a stream of their own.
   ZeroReducer(ProgramBuilder& builder, const StepInput& input, StreamId compute, StreamId reduction, CommSlot comm,
               double gradient_bytes);
 

@@ -47,14 +47,19 @@ void write_zero_optimizer(ProgramBuilder& builder, StreamId compute, CommSlot co
     return;
   }
   const Bytes master = stored_size(sizes.own_elements, fp32_bytes);
+  // Stage 3 updates sub-groups one after another, so FP32 gradients of one of them exist at a time (Z13).
+  const bool in_groups = input.scenario.parallel.strategy == Strategy::zero3;
+  const std::int64_t at_once =
+      in_groups ? std::min(sizes.own_elements, input.scenario.parallel.zero.sub_group_size) : sizes.own_elements;
+  const Bytes temporary = stored_size(at_once, fp32_bytes);
   builder.phase(Phase::optimizer);
   builder.unit(no_unit);
-  builder.allocate(compute, MemoryCategory::temporary, master);  // the FP32 gradients of the partition
+  builder.allocate(compute, MemoryCategory::temporary, temporary);
   builder.kernel(compute, copy_kernel(input.pricer, "gradients to fp32", sizes.partition_gradients, master), "optimizer");
   write_optimizer(builder, compute, input, sizes.own_elements, Bytes{});
   builder.phase(Phase::optimizer);
   builder.kernel(compute, copy_kernel(input.pricer, "weights to 16 bit", master, copy), "optimizer");
-  builder.release(compute, MemoryCategory::temporary, master);
+  builder.release(compute, MemoryCategory::temporary, temporary);
 }
 
 }  // namespace takt

@@ -303,6 +303,24 @@ TEST_CASE("Z12, Z13: stage 3 reduce-scatters every micro-step and gathers only s
   CHECK(find(program, "all-gather of small parameters").front() > find(program, "optimizer").back());
 }
 
+TEST_CASE("Z13: sub-groups bound the optimizer's FP32 gradients", "[plan][zero]") {
+  Scenario scenario = zero(Strategy::zero3);
+  const auto temporary = [&](std::int64_t group) {
+    scenario.parallel.zero.sub_group_size = group;
+    const Written written(toy::transformer(2), scenario);
+    Bytes most{};
+    for (const Op& op : written.program().ops) {
+      if (op.phase != Phase::optimizer) continue;
+      for (const MemoryEffect& effect : op.effects) {
+        if (effect.category == MemoryCategory::temporary) most = std::max(most, effect.delta);
+      }
+    }
+    return most;
+  };
+  CHECK(temporary(100) == Bytes(4 * 100));
+  CHECK(temporary(1'000'000) > Bytes(4 * 100));
+}
+
 TEST_CASE("Z14: an offloaded optimizer takes gradients over PCIe, host memory, and weights back", "[plan][zero]") {
   Scenario scenario = zero(Strategy::zero2);
   scenario.parallel.offload_optimizer = Offload::cpu;

@@ -1,5 +1,6 @@
 // takt collective and takt validate --collectives.
 #include "catch.hpp"
+#include "support/command.hpp"
 #include "command_line.hpp"
 #include "support/source_dir.hpp"
 
@@ -7,20 +8,10 @@
 #include <sstream>
 
 using namespace takt;
+using takt::test::Outcome;
+using takt::test::takt_command;
 
 namespace {
-
-struct Outcome {
-  ExitStatus status = ExitStatus::done;
-  std::string out;
-  std::string err;
-};
-
-Outcome takt_command(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const ExitStatus status = run_command_line(words, {out, err});
-  return {status, out.str(), err.str()};
-}
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

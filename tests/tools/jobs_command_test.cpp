@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include "catch.hpp"
+#include "support/command.hpp"
 #include "config/json.hpp"
 #include "support/source_dir.hpp"
 
@@ -10,24 +11,11 @@
 #include <sstream>
 
 using namespace takt;
+using takt::test::has;
+using takt::test::Outcome;
+using takt::test::takt_command;
 
 namespace {
-
-struct Outcome {
-  ExitStatus status = ExitStatus::done;
-  std::string out;
-  std::string err;
-};
-
-Outcome takt_command(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const ExitStatus status = run_command_line(words, {out, err});
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string scenarios() {
   return test::source_dir() + "/scenarios/";

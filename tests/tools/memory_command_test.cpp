@@ -1,5 +1,6 @@
 // takt run --memory, what makes a run fit, and takt validate --memory.
 #include "catch.hpp"
+#include "support/command.hpp"
 #include "command_line.hpp"
 #include "config/json.hpp"
 #include "support/source_dir.hpp"
@@ -7,24 +8,11 @@
 #include <sstream>
 
 using namespace takt;
+using takt::test::has;
+using takt::test::Outcome;
+using takt::test::takt_command;
 
 namespace {
-
-struct Outcome {
-  ExitStatus status = ExitStatus::done;
-  std::string out;
-  std::string err;
-};
-
-Outcome takt_command(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const ExitStatus status = run_command_line(words, {out, err});
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::string one_card = takt::test::source_dir() + "/scenarios/llama-3.1-8b-full-1x-h200-nvl.toml";
 

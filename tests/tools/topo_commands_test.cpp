@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "support/command.hpp"
 #include "command_line.hpp"
 #include "graphviz.hpp"
 #include "support/source_dir.hpp"
@@ -6,20 +7,10 @@
 #include <sstream>
 
 using namespace takt;
+using takt::test::Outcome;
+using takt::test::takt_command;
 
 namespace {
-
-struct Outcome {
-  ExitStatus status = ExitStatus::done;
-  std::string out;
-  std::string err;
-};
-
-Outcome takt_command(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  const ExitStatus status = run_command_line(words, {out, err});
-  return {status, out.str(), err.str()};
-}
 
 const std::string fixtures = takt::test::source_dir() + "/tests/topology/import/fixtures/";
 
