@@ -1,135 +1,178 @@
-// takt calibrate: measurements of a card become its file.
-#include "calibration/card_file.hpp"
+// takt calibrate: measurements of cards and of a server become their files.
+#include "calibrated_card.hpp"
+#include "calibration/server_file.hpp"
 #include "commands.hpp"
-#include "config/library.hpp"
 #include "output_file.hpp"
 #include "report/format.hpp"
-#include "report/table.hpp"
-#include "workload/precision.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <ostream>
+#include <set>
+#include <utility>
 
 namespace takt {
 namespace {
 
-constexpr std::size_t fewest_points = 40;
-
-using PointsByCard = std::map<std::string, std::map<Precision, std::vector<GemmPoint>>>;
-
+/// Everything that is asked for, before anything is written.
 struct Calibrated {
-  CardSpec card;
-  std::vector<FittedGemm> fits;
+  std::vector<CalibratedCard> cards;
+  std::optional<CalibratedServer> server;
+  std::vector<OutputFile> files;
 };
 
-SourcePlace command_line() {
-  SourcePlace place;
-  place.file = "command line";
-  return place;
+std::string source_of(const ParsedOptions& options) {
+  return options.value("source").value_or(std::filesystem::path(options.arguments.front()).filename().string());
 }
 
-Result<Calibrated> calibrated(const std::string& id, const std::map<Precision, std::vector<GemmPoint>>& points,
-                              const ParsedOptions& options, Library& library) {
-  const std::string source = options.value("source").value_or(options.arguments.front());
-  const Result<CardSpec> card = library.card(id, command_line());
-  if (!card) return card.diagnostics();
-  std::optional<CardSpec> like;
-  if (options.has("like")) {
-    const Result<CardSpec> other = library.card(*options.value("like"), command_line());
-    if (!other) return other.diagnostics();
-    like = *other;
+bool is_of_card(MeasuredKind kind) {
+  return kind < MeasuredKind::launch;
+}
+
+/// Ids of the cards of which kernels were measured, in order.
+std::set<std::string> measured_cards(const std::vector<Measurement>& measured) {
+  std::set<std::string> cards;
+  for (const Measurement& one : measured) {
+    if (is_of_card(one.kind)) cards.insert(one.card);
   }
-  Calibrated result{*card, {}};
+  return cards;
+}
+
+Result<CalibratedServer> server_of(const std::vector<Measurement>& measured, const std::string& base,
+                                   const std::string& source, Library& library) {
+  SourcePlace place;
+  place.file = "command line";
+  const Result<ServerSpec> server = library.server(base, place);
+  if (!server) return server.diagnostics();
+  std::map<std::string, CardSpec> cards;
+  for (const DeviceSpec& device : server->devices) {
+    if (device.kind != DeviceKind::card || cards.count(device.card) > 0) continue;
+    const Result<CardSpec> card = library.card(device.card, device.place);
+    if (!card) return card.diagnostics();
+    cards.emplace(device.card, *card);
+  }
+  return calibrated_server(*server, cards, measured, source);
+}
+
+Result<Calibrated> calibrated(const std::vector<Measurement>& measured, const ParsedOptions& options,
+                              Library& library) {
+  const std::string source = source_of(options);
+  Calibrated result;
   Diagnostics errors;
-  for (const auto& [precision, of_precision] : points) {
-    const std::string what = id + " in " + std::string(name_of(precision));
-    if (card->dense_peak.count(precision) == 0) {
-      errors.push_back(
-          usage_error("the file has products of " + what + ", which the card does not have", "see [peak] of its file"));
-    } else if (like &&
-               (gemm_calibration(*like, precision) == nullptr || !gemm_calibration(*like, precision)->like.empty())) {
-      errors.push_back(usage_error(like->id + " has no constants of its own in " + std::string(name_of(precision))));
-    } else if (like) {
-      result.fits.push_back(scaled_gemm(*card, *like, of_precision, source));
-    } else if (of_precision.size() < fewest_points) {
-      errors.push_back(usage_error(std::to_string(of_precision.size()) + " products of " + what + " are too few",
-                                   "measure at least " + std::to_string(fewest_points) +
-                                       " of ten weight shapes, or scale another card's fit: --like h200-sxm"));
-    } else {
-      result.fits.push_back(fitted_gemm(*card, of_precision, source));
+  const auto fail = [&errors](const Diagnostics& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+  for (const std::string& id : measured_cards(measured)) {
+    Result<CalibratedCard> card = calibrated_card({id, source, options.value("like")}, measured, library);
+    if (!card) {
+      fail(card.diagnostics());
+      continue;
     }
+    if (options.has("out")) {
+      Result<std::vector<OutputFile>> files = files_of(*card, *options.value("out"), source);
+      if (!files) fail(files.diagnostics());
+      if (files) std::move(files->begin(), files->end(), std::back_inserter(result.files));
+    }
+    result.cards.push_back(*std::move(card));
+  }
+  if (const std::optional<std::string> base = options.value("server")) {
+    Result<CalibratedServer> server = server_of(measured, *base, source, library);
+    if (!server) fail(server.diagnostics());
+    const auto types = library.link_types();
+    if (!types) fail(types.diagnostics());
+    if (server && types && options.has("server-out"))
+      result.files.push_back({*options.value("server-out"), server_file_text(*server, *types, *base, source)});
+    if (server) result.server = *std::move(server);
   }
   if (!errors.empty()) return errors;
   return result;
 }
 
-std::string fits_table(const std::vector<Calibrated>& cards) {
-  Table table({{"card"},
-               {"precision"},
-               {"products", Align::right},
-               {"median", Align::right},
-               {"90th pct", Align::right},
-               {"of peak", Align::right},
-               {"launch", Align::right},
-               {"of bandwidth", Align::right}});
-  for (const Calibrated& of_card : cards) {
-    for (const FittedGemm& fit : of_card.fits) {
-      const GemmConstants& c = fit.calibration.constants;
-      table.row({of_card.card.id, std::string(name_of(fit.precision)), std::to_string(fit.points),
-                 format_share(fit.median), format_share(fit.p90), format_share(c.efficiency),
-                 format_number(c.launch_us) + " us", format_share(c.memory)});
-    }
-  }
-  return "GEMM model fitted; errors of weight shapes held out (a quarter at a time)\n\n" + table.text();
+std::string host_text(const LaunchCosts& costs) {
+  const auto key = [](const char* name, double us) {
+    return us > 0.0 ? fmt::format("{} = \"{} us\"\n", name, format_number(us)) : std::string();
+  };
+  const std::string keys = key("kernel_launch", costs.kernel_us) + key("eager_op", costs.eager_us) +
+                           key("collective_launch", costs.collective_us);
+  if (keys.empty()) return "";
+  return "This host's CPU and PyTorch; a scenario takes them:\n\n[assumptions]\n" + keys;
 }
 
-std::optional<Diagnostic> write_card(const Calibrated& calibrated, const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder + "/gemm", failed);
-  if (failed) return usage_error("cannot make " + folder + "/gemm: " + failed.message());
-  for (const FittedGemm& fit : calibrated.fits) {
-    if (!fit.calibration.like.empty()) continue;
-    const std::string file = folder + '/' + residual_file_of(calibrated.card, fit.precision);
-    if (auto error = write_file(file, write_gemm_residuals(*fit.calibration.residuals))) return error;
+std::string server_text(const std::vector<Measurement>& measured, const Calibrated& result,
+                        const ParsedOptions& options) {
+  const auto is_between = [](const Measurement& one) { return !is_of_card(one.kind) && one.kind != MeasuredKind::launch; };
+  const auto between = std::count_if(measured.begin(), measured.end(), is_between);
+  if (!result.server) {
+    if (between == 0) return "";
+    return fmt::format("{} copies and collectives were measured: --server BASE sets the links of a server to them\n",
+                       between);
   }
-  const Result<SourceText> text = read_text_file(calibrated.card.file);
-  if (!text) return text.diagnostics().front();
-  return write_file(folder + '/' + calibrated.card.id + ".toml",
-                    with_gemm_sections(text->text, calibrated.card, calibrated.fits));
+  const CopyErrors& before = result.server->copies_before;
+  const CopyErrors& after = result.server->copies_after;
+  std::string text = *options.value("server") + " with what was measured\n\n";
+  if (after.rows > 0) {
+    text += fmt::format("{} copies: median error {}, before {}; worst {}, before {}\n", after.rows,
+                        format_share(after.median), format_share(before.median), format_share(after.worst),
+                        format_share(before.worst));
+  }
+  const FittedCollectives& fitted = result.server->collectives;
+  if (fitted.rows > 0) {
+    text += fmt::format(
+        "{} collectives: median error {}, before {}; worst {}\n  their rates are {} times, their fixed times {} times "
+        "those of the model of NCCL\n",
+        fitted.rows, format_share(fitted.median), format_share(fitted.before), format_share(fitted.worst),
+        format_number(fitted.rate), format_number(fitted.latency));
+  }
+  return text;
+}
+
+/// Everything or, if a folder cannot be made, nothing; a file that cannot be written stops the rest.
+std::optional<Diagnostic> write_all(const std::vector<OutputFile>& files) {
+  for (const OutputFile& file : files) {
+    const std::filesystem::path folder = std::filesystem::path(file.path).parent_path();
+    std::error_code failed;
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+    if (failed) return usage_error("cannot make " + folder.string() + ": " + failed.message());
+  }
+  for (const OutputFile& file : files) {
+    if (auto error = write_file(file.path, file.text)) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> wrong_options(const ParsedOptions& options) {
+  if (options.arguments.size() != 1)
+    return usage_error("takt calibrate needs one file of measurements", "see takt calibrate --help");
+  if (options.has("server-out") && !options.has("server"))
+    return usage_error("--server-out without --server", "--server names the machine that was measured, e.g. 8x-rtx-4090");
+  return std::nullopt;
 }
 
 ExitStatus execute(const ParsedOptions& options, const Environment& environment) {
-  if (options.arguments.size() != 1) {
-    environment.err << render(
-        usage_error("takt calibrate needs one file of measurements", "see takt calibrate --help"));
+  if (const std::optional<Diagnostic> wrong = wrong_options(options)) {
+    environment.err << render(*wrong);
     return ExitStatus::wrong_usage;
   }
   const Result<SourceText> text = read_text_file(options.arguments.front());
-  const Result<std::vector<GemmPoint>> points =
-      text ? read_gemm_points(*text) : Result<std::vector<GemmPoint>>(text.diagnostics());
-  environment.err << render(points.diagnostics());
-  if (!points) return ExitStatus::invalid;
-  PointsByCard by_card;
-  for (const GemmPoint& point : *points) by_card[point.card][point.shape.precision].push_back(point);
-
+  const Result<std::vector<Measurement>> measured =
+      text ? read_measurements(*text) : Result<std::vector<Measurement>>(text.diagnostics());
+  environment.err << render(measured.diagnostics());
+  if (!measured) return ExitStatus::invalid;
   Library library(search_path(environment.takt_path));
-  std::vector<Calibrated> cards;
-  for (const auto& [id, of_card] : by_card) {
-    Result<Calibrated> result = calibrated(id, of_card, options, library);
-    environment.err << render(result.diagnostics());
-    if (!result) return ExitStatus::invalid;
-    cards.push_back(std::move(*result));
+  const Result<Calibrated> result = calibrated(*measured, options, library);
+  environment.err << render(result.diagnostics());
+  if (!result) return ExitStatus::invalid;
+  std::string report;
+  for (const std::string& part : {calibrated_text(result->cards), server_text(*measured, *result, options),
+                                  host_text(launch_costs(*measured))}) {
+    if (!part.empty()) report += (report.empty() ? "" : "\n") + part;
   }
-  environment.out << fits_table(cards);
-  if (!options.has("out")) return ExitStatus::done;
-  for (const Calibrated& of_card : cards) {
-    if (const std::optional<Diagnostic> error = write_card(of_card, *options.value("out"))) {
-      environment.err << render(*error);
-      return ExitStatus::invalid;
-    }
-  }
-  return ExitStatus::done;
+  environment.out << report;
+  const std::optional<Diagnostic> failed = write_all(result->files);
+  if (failed) environment.err << render(*failed);
+  return failed ? ExitStatus::invalid : ExitStatus::done;
 }
 
 }  // namespace
@@ -137,15 +180,19 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
 Command calibrate_command() {
   return {"calibrate",
           "FILE.csv",
-          "measurements of a card become its file",
-          "Fits the GEMM model to measured matrix products (columns card, precision, m, n, k, ms) "
-          "and says how well it predicts weight shapes that were held out. "
-          "--out writes the card's file with the constants, and what the constants leave beside it. With few products, "
-          "--like takes the constants of another card and fits only how much of its peak this one reaches.",
-          {{"out", "FOLDER", "write the card's file and its residuals there", {}},
+          "measurements of cards and of a server become their files",
+          "Reads what tools/calibrate/measure.py wrote (or products alone: columns card, precision, m, n, k, ms). "
+          "Products fit the GEMM model, and the table says how well it predicts weight shapes that were held out; with "
+          "few of them, --like takes the constants of another card and fits only how much of its peak this one reaches. "
+          "Copies and triads, flash attention and NF4 fit the card's [efficiency]; other kernels are scored with it. "
+          "Copies between cards and hosts set the links of a server, collectives its [nccl] rate and latency. Launch "
+          "costs are printed as keys of a scenario. Nothing is written unless everything could be fitted.",
+          {{"out", "FOLDER", "write the files of the cards there, with what the GEMM constants leave beside them", {}},
+           {"server", "BASE", "the machine that was measured: a file of topologies/servers, or a path", {}},
+           {"server-out", "FILE", "write the server's file with what was measured", {}},
            {"like", "CARD", "scale the fit of another card, for as little as one product", {}},
-           {"source", "TEXT", "where the measurements come from, for the card's file; default: the file's name", {}}},
-          "takt calibrate validation/kernels/gemm.csv",
+           {"source", "TEXT", "where the measurements come from, for the files; default: the file's name", {}}},
+          "takt calibrate measured.csv --out my-data/topologies/cards",
           execute};
 }
 

@@ -5,6 +5,7 @@
 #include "collective_setup.hpp"
 #include "size_range.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -49,14 +50,19 @@ Result<CollectiveSetup> set_up(const CollectiveCaseSetup& row, const std::string
   return collective_setup(beside ? folder + '/' + row.topology : row.topology, settings, library);
 }
 
+/// A user's own machine: the first cards of a topology, NCCL as it comes, nothing that the benchmark adds.
+CollectiveCaseSetup setup_of_own(const CollectiveCase& one) {
+  return {one.table, one.ranks, one.machine, fmt::format("0-{}", one.ranks - 1), {}, 0.0, ""};
+}
+
 /// The machines of the list, each built when first asked for.
 class Machines {
  public:
-  Machines(std::vector<CollectiveCaseSetup> setups, std::string folder, Library& library)
-      : setups_(std::move(setups)), folder_(std::move(folder)), library_(library) {}
+  Machines(std::vector<CollectiveCaseSetup> setups, const ValidationRows& rows, Library& library)
+      : setups_(std::move(setups)), rows_(rows), library_(library) {}
 
   struct Machine {
-    const CollectiveCaseSetup* row = nullptr;
+    CollectiveCaseSetup row;
     std::unique_ptr<CollectiveSetup> setup;
     std::unique_ptr<CollectiveLowering> lowering;
   };
@@ -65,20 +71,31 @@ class Machines {
     const auto key = std::pair(one.table, one.ranks);
     const auto known = machines_.find(key);
     if (known != machines_.end()) return &known->second;
-    for (const CollectiveCaseSetup& row : setups_) {
-      if (row.table != one.table || row.ranks != one.ranks) continue;
-      Result<CollectiveSetup> setup = set_up(row, folder_, library_);
-      if (!setup) return setup.diagnostics();
-      Machine machine{&row, std::make_unique<CollectiveSetup>(*std::move(setup)), nullptr};
-      machine.lowering = std::make_unique<CollectiveLowering>(machine.setup->topology, machine.setup->options);
-      return &machines_.emplace(key, std::move(machine)).first->second;
-    }
-    return Diagnostic{Severity::error, {}, fmt::format("no setup for {} with {} ranks", one.table, one.ranks), ""};
+    const auto listed = std::find_if(setups_.begin(), setups_.end(), [&one](const CollectiveCaseSetup& row) {
+      return row.table == one.table && row.ranks == one.ranks;
+    });
+    if (listed == setups_.end() && !rows_.table)
+      return Diagnostic{Severity::error, one.place, fmt::format("no setup for {} with {} ranks", one.table, one.ranks),
+                        "add it to setups.csv"};
+    CollectiveCaseSetup row = listed == setups_.end() ? setup_of_own(one) : *listed;
+    Result<CollectiveSetup> setup = set_up(row, rows_.folder, library_);
+    if (!setup) return at_row(setup.diagnostics(), one);
+    Machine machine{std::move(row), std::make_unique<CollectiveSetup>(*std::move(setup)), nullptr};
+    machine.lowering = std::make_unique<CollectiveLowering>(machine.setup->topology, machine.setup->options);
+    return &machines_.emplace(key, std::move(machine)).first->second;
   }
 
  private:
+  /// Settings have no place of their own: what is wrong with them is wrong with the row that asked.
+  static Diagnostics at_row(Diagnostics errors, const CollectiveCase& one) {
+    for (Diagnostic& error : errors) {
+      if (error.place.line == 0 || error.place.file == "command line") error.place = one.place;
+    }
+    return errors;
+  }
+
   std::vector<CollectiveCaseSetup> setups_;
-  std::string folder_;
+  const ValidationRows& rows_;
   Library& library_;
   std::map<std::pair<std::string, std::int64_t>, Machine> machines_;
 };
@@ -94,8 +111,8 @@ Result<std::vector<Prepared>> prepare_rows(const std::vector<CollectiveCase>& ca
     if (!shape) return shape.diagnostics();
     Prepared prepared;
     prepared.outcome.measurement = one;
-    prepared.outcome.harness_us = row->harness_us;
-    prepared.outcome.inferred = !row->inferred.empty();
+    prepared.outcome.harness_us = row.harness_us;
+    prepared.outcome.inferred = !row.inferred.empty();
     prepared.outcome.choice = fmt::format("{}, {}, {} CTAs", to_text(shape->query.algorithm),
                                           to_text(shape->query.protocol), shape->query.ctas);
     prepared.shape = *std::move(shape);
@@ -127,17 +144,17 @@ void leave_each_out(std::vector<Prepared>& rows) {
 
 }  // namespace
 
-Result<std::vector<CollectiveOutcome>> validate_collectives(const std::string& folder, Library& library,
+Result<std::vector<CollectiveOutcome>> validate_collectives(const ValidationRows& from, Library& library,
                                                             LeaveOut left_out) {
-  const Result<SourceText> rows_text = read_text_file(folder + "/rows.csv");
+  const Result<SourceText> rows_text = read_text_file(from.file("rows.csv"));
   if (!rows_text) return rows_text.diagnostics();
-  const Result<SourceText> setups_text = read_text_file(folder + "/setups.csv");
+  const Result<SourceText> setups_text = read_text_file(from.folder + "/setups.csv");
   if (!setups_text) return setups_text.diagnostics();
   const Result<std::vector<CollectiveCase>> cases = read_collective_cases(*rows_text);
   if (!cases) return cases.diagnostics();
   Result<std::vector<CollectiveCaseSetup>> setups = read_collective_setups(*setups_text);
   if (!setups) return setups.diagnostics();
-  Machines machines(*std::move(setups), folder, library);
+  Machines machines(*std::move(setups), from, library);
   Result<std::vector<Prepared>> rows = prepare_rows(*cases, machines);
   if (!rows) return rows.diagnostics();
   for (Prepared& row : *rows) row.outcome.predicted_us = row.predicted_us(recorded_constants());

@@ -14,40 +14,40 @@
 namespace takt {
 namespace {
 
-Result<ValidatedPart> collectives_part(const std::string& folder, Library& library, LeaveOut left_out) {
-  const Result<std::vector<CollectiveOutcome>> outcomes = validate_collectives(folder, library, left_out);
+Result<ValidatedPart> collectives_part(const ValidationRows& rows, Library& library, LeaveOut left_out) {
+  const Result<std::vector<CollectiveOutcome>> outcomes = validate_collectives(rows, library, left_out);
   if (!outcomes) return outcomes.diagnostics();
-  return ValidatedPart{collective_validation_text(*outcomes), broken_bounds(*outcomes)};
+  std::vector<std::string> left;
+  if (!rows.table) left = broken_bounds(*outcomes);
+  return ValidatedPart{collective_validation_text(*outcomes), std::move(left), collective_rows_csv(*outcomes)};
 }
 
-Result<ValidatedPart> validate_as_they_are(const std::string& folder, Library& library) {
-  return collectives_part(folder, library, LeaveOut::nothing);
+Result<ValidatedPart> validate_as_they_are(const ValidationRows& rows, Library& library) {
+  return collectives_part(rows, library, LeaveOut::nothing);
 }
 
-Result<ValidatedPart> validate_left_out(const std::string& folder, Library& library) {
-  return collectives_part(folder, library, LeaveOut::each_machine);
+Result<ValidatedPart> validate_left_out(const ValidationRows& rows, Library& library) {
+  return collectives_part(rows, library, LeaveOut::each_machine);
 }
 
-/// Also writes the files that --csv and --write-scenarios name.
-Result<ValidatedPart> steps_part(const ParsedOptions& options, const std::string& folder, Library& library) {
+/// Also writes the files that --plot and --write-scenarios name.
+Result<ValidatedPart> steps_part(const ParsedOptions& options, const ValidationRows& rows, Library& library) {
   const Refit refit = options.has("leave-one-out") ? Refit::without_each_publisher : Refit::no;
-  const std::optional<std::string> table = options.value("table");
-  const Result<StepReport> report = validate_steps(folder, table, library, refit);
+  const Result<StepReport> report = validate_steps(rows.folder, rows.table, library, refit);
   if (!report) return report.diagnostics();
   std::optional<Diagnostic> failed;
-  if (const auto file = options.value("csv")) failed = write_file(*file, step_rows_csv(report->outcomes));
-  if (const auto file = options.value("plot"); file && !failed)
-    failed = write_file(*file, step_scatter_svg(report->outcomes));
-  if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(folder, *into);
+  if (const auto file = options.value("plot")) failed = write_file(*file, step_scatter_svg(report->outcomes));
+  if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(rows.folder, *into);
   if (failed) return *failed;
-  // Bounds are recorded for the project's own rows.
-  return ValidatedPart{step_validation_text(*report), table ? std::vector<std::string>() : left_step_bounds(report->outcomes)};
+  std::vector<std::string> left;
+  if (!rows.table) left = left_step_bounds(report->outcomes);
+  return ValidatedPart{step_validation_text(*report), std::move(left), step_rows_csv(*report)};
 }
 
 struct Part {
   const char* option;
   const char* folder;
-  std::function<Result<ValidatedPart>(const std::string& folder, Library& library)> validated;
+  std::function<Result<ValidatedPart>(const ValidationRows& rows, Library& library)> validated;
 };
 
 /// The parts that are asked for, in the order in which they are printed.
@@ -58,8 +58,8 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
       {"collectives", "collectives", options.has("leave-one-out") ? validate_left_out : validate_as_they_are},
       {"overlap", "overlap", validate_overlap},
       {"memory", "memory", validate_memory},
-      {"steps", "steps", [&options](const std::string& folder, Library& library) {
-         return steps_part(options, folder, library);
+      {"steps", "steps", [&options](const ValidationRows& rows, Library& library) {
+         return steps_part(options, rows, library);
        }}};
   std::vector<Part> asked;
   std::copy_if(all.begin(), all.end(), std::back_inserter(asked),
@@ -67,28 +67,48 @@ std::vector<Part> asked_parts(const ParsedOptions& options) {
   return asked;
 }
 
+/// What is wrong with the options together.
+std::optional<Diagnostic> wrong_options(const ParsedOptions& options, const std::vector<Part>& parts) {
+  const std::string kinds = "--links, --kernels, --collectives, --overlap, --memory or --steps";
+  if (parts.empty() || !options.arguments.empty())
+    return usage_error("validate what?", kinds + ", or several of them; see takt validate --help");
+  for (const char* option : {"csv", "table"}) {
+    if (options.has(option) && parts.size() > 1)
+      return usage_error(std::string("--") + option + " names one file, but several kinds of rows are asked for",
+                         std::string("one at a time: takt validate --") + parts.front().option + " --" + option +
+                             " FILE");
+  }
+  if (options.has("leave-one-out") && !options.has("collectives") && !options.has("steps"))
+    return usage_error("--leave-one-out is of --collectives and --steps", "add one of them");
+  for (const char* option : {"plot", "write-scenarios"}) {
+    if (options.has(option) && !options.has("steps"))
+      return usage_error(std::string("--") + option + " is of --steps", "add --steps");
+  }
+  return std::nullopt;
+}
+
 ExitStatus validate(const ParsedOptions& options, const Environment& environment) {
   const std::vector<Part> parts = asked_parts(options);
-  const bool idle_option =
-      (options.has("leave-one-out") && !options.has("collectives") && !options.has("steps")) ||
-      (!options.has("steps") && (options.has("csv") || options.has("table") || options.has("plot") || options.has("write-scenarios")));
-  if (parts.empty() || idle_option || !options.arguments.empty()) {
-    environment.err << render(usage_error(
-        "validate what?", "--links, --kernels, --collectives [--leave-one-out], --overlap, --memory, or several of them; "
-                          "--steps [--leave-one-out] [--csv FILE] [--table FILE] [--plot FILE] [--write-scenarios DIR]"));
+  if (const std::optional<Diagnostic> wrong = wrong_options(options, parts)) {
+    environment.err << render(*wrong);
     return ExitStatus::wrong_usage;
   }
   Library library(search_path(environment.takt_path));
   const std::string folder = search_path(environment.takt_path).folders.back() + "/validation/";
   ExitStatus status = ExitStatus::done;
   for (const Part& part : parts) {
-    const Result<ValidatedPart> outcome = part.validated(folder + part.folder, library);
+    const Result<ValidatedPart> outcome = part.validated({folder + part.folder, options.value("table")}, library);
     environment.err << render(outcome.diagnostics());
     if (!outcome) return ExitStatus::invalid;
     environment.out << (&part == &parts.front() ? "" : "\n") << outcome->text;
     for (const std::string& left : outcome->left_bounds) {
       environment.err << "a recorded bound is left: " << left << '\n';
       status = ExitStatus::invalid;
+    }
+    if (!options.has("csv")) continue;
+    if (const std::optional<Diagnostic> failed = write_file(*options.value("csv"), outcome->csv)) {
+      environment.err << render(*failed);
+      return ExitStatus::invalid;
     }
   }
   return status;
@@ -106,7 +126,10 @@ Command validate_command() {
       "--kernels: matrix products, refitted without what is scored. --collectives: nccl-tests and alike on machines of "
       "validation/collectives. --overlap: what kernels keep while thread blocks hold SMs or copies use the memory, and "
       "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. --steps: "
-      "published training steps of validation/steps. Exit status 1 if a summary leaves its recorded bound.",
+      "published training steps of validation/steps. Exit status 1 if a summary leaves its recorded bound. "
+      "--table takes your own rows in the columns of validation/links/cases.csv (server: a topology), kernels/gemm.csv, "
+      "collectives/rows.csv (machine: a topology), overlap/cases.csv or overlap/runs.csv, memory/rows.csv and "
+      "steps/rows.csv (machine: a topology; stack: keys).",
       {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},
        {"kernels", "", "matrix products on four cards", {}},
        {"collectives", "", "all-gathers, reduce-scatters and all-reduces, by table and class", {}},
@@ -117,8 +140,8 @@ Command validate_command() {
        {"memory", "", "peaks of allocated memory, by publisher; reserved memory as ranges", {}},
        {"overlap", "", "kernels beside communication, and communication that steps hide", {}},
        {"steps", "", "whole training steps, by publisher, family, machine and method", {}},
-       {"csv", "FILE", "with --steps: write each row with its prediction", {}},
-       {"table", "FILE", "with --steps: score these rows, in the columns of validation/steps/rows.csv", {}},
+       {"csv", "FILE", "write every row of the one kind asked for: measured, predicted, error, what excluded it", {}},
+       {"table", "FILE", "score these rows of the one kind asked for, in the columns of its own file (see below)", {}},
        {"plot", "FILE", "with --steps: draw predicted against measured as an SVG picture", {}},
        {"write-scenarios", "DIR", "with --steps: write each row's scenario, which takt run takes", {}}},
       "takt validate --links",

@@ -32,12 +32,12 @@ void predict(MemoryOutcome& outcome, const SourceText& scenario, SharedParts& pa
 
 }  // namespace
 
-Result<ValidatedPart> validate_memory(const std::string& folder, Library& library) {
-  const Result<SourceText> text = read_text_file(folder + "/rows.csv");
+Result<ValidatedPart> validate_memory(const ValidationRows& rows, Library& library) {
+  const Result<SourceText> text = read_text_file(rows.file("rows.csv"));
   if (!text) return text.diagnostics();
   const Result<std::vector<StepCase>> cases = read_step_cases(*text);
   if (!cases) return cases.diagnostics();
-  const Result<StepLegend> legend = read_step_legend(folder);
+  const Result<StepLegend> legend = read_step_legend(rows.folder);
   if (!legend) return legend.diagnostics();
   SharedParts parts(library);
   MemoryReport report;
@@ -59,12 +59,14 @@ Result<ValidatedPart> validate_memory(const std::string& folder, Library& librar
                         "units are bytes, MB, MiB, GB and GiB"};
     }
     outcome.measured = *measured;
-    const Result<SourceText> scenario = step_scenario(one, *legend, folder + "/" + one.row + ".toml");
+    const Result<SourceText> scenario = step_scenario(one, *legend, rows.folder + "/" + one.row + ".toml");
     if (!scenario) return scenario.diagnostics();
     predict(outcome, *scenario, parts);
     report.outcomes.push_back(std::move(outcome));
   }
-  return ValidatedPart{memory_validation_text(report), left_memory_bounds(report.outcomes)};
+  std::vector<std::string> left;
+  if (!rows.table) left = left_memory_bounds(report.outcomes);
+  return ValidatedPart{memory_validation_text(report), std::move(left), memory_rows_csv(report)};
 }
 
 }  // namespace takt

@@ -1,7 +1,9 @@
+#include "config/csv.hpp"
 #include "pipeline.hpp"
 #include "report/overlap_validation.hpp"
 #include "validation.hpp"
 
+#include <filesystem>
 #include <utility>
 
 namespace takt {
@@ -13,18 +15,14 @@ Kernel kernel_of(const InterferenceCase& row, const KernelPricer& pricer) {
   return pricer.gemm("gemm", (*row.gemm)[0], (*row.gemm)[1], (*row.gemm)[2], Precision::bf16);
 }
 
-Result<std::vector<InterferenceOutcome>> interference_outcomes(const std::string& folder, Library& library) {
-  const Result<SourceText> text = read_text_file(folder + "/cases.csv");
-  if (!text) return text.diagnostics();
-  const Result<std::vector<InterferenceCase>> cases = read_interference_cases(*text);
+Result<std::vector<InterferenceOutcome>> interference_outcomes(const SourceText& text, Library& library) {
+  const Result<std::vector<InterferenceCase>> cases = read_interference_cases(text);
   if (!cases) return cases.diagnostics();
-  SourcePlace asked_at;
-  asked_at.file = text->file;
   std::vector<InterferenceOutcome> outcomes;
   for (const InterferenceCase& row : *cases) {
     InterferenceOutcome outcome{row, 0.0};
     if (row.not_modelled.empty()) {
-      const Result<CardSpec> card = library.card(row.card, asked_at);
+      const Result<CardSpec> card = library.card(row.card, row.place);
       if (!card) return card.diagnostics();
       const KernelPricer pricer(*card, ComputeBasis::measured);
       const Result<double> kept = kept_throughput(kernel_of(row, pricer), *card, row.interference, Assumptions{});
@@ -36,17 +34,16 @@ Result<std::vector<InterferenceOutcome>> interference_outcomes(const std::string
   return outcomes;
 }
 
-/// A step that cannot run says why in the table.
-Result<std::vector<RunOutcome>> run_outcomes(const std::string& folder, Library& library) {
-  const Result<SourceText> text = read_text_file(folder + "/runs.csv");
-  if (!text) return text.diagnostics();
-  const Result<std::vector<RunCase>> cases = read_run_cases(*text);
+/// A step that cannot run says why in the table. Scenarios lie beside the rows.
+Result<std::vector<RunOutcome>> run_outcomes(const SourceText& text, Library& library) {
+  const std::string folder = std::filesystem::path(text.file).parent_path().string();
+  const Result<std::vector<RunCase>> cases = read_run_cases(text);
   if (!cases) return cases.diagnostics();
   std::vector<RunOutcome> outcomes;
   for (const RunCase& row : *cases) {
     RunOutcome outcome{row, {}, {}};
     if (row.not_modelled.empty()) {
-      const Result<SourceText> scenario = read_text_file(folder + "/" + row.scenario);
+      const Result<SourceText> scenario = read_text_file(folder.empty() ? row.scenario : folder + "/" + row.scenario);
       if (!scenario) return scenario.diagnostics();
       const Result<FinishedRun> finished = run(*scenario, {}, library, {});
       if (finished)
@@ -61,12 +58,20 @@ Result<std::vector<RunOutcome>> run_outcomes(const std::string& folder, Library&
 
 }  // namespace
 
-Result<ValidatedPart> validate_overlap(const std::string& folder, Library& library) {
-  const Result<std::vector<InterferenceOutcome>> kernels = interference_outcomes(folder, library);
+Result<ValidatedPart> validate_overlap(const ValidationRows& rows, Library& library) {
+  const Result<SourceText> kernel_text = read_text_file(rows.file("cases.csv"));
+  if (!kernel_text) return kernel_text.diagnostics();
+  const Result<SourceText> run_text = read_text_file(rows.file("runs.csv"));
+  if (!run_text) return run_text.diagnostics();
+  // A user's table has one kind of rows, which its columns tell.
+  const bool only_runs = rows.table && has_columns(*run_text, run_columns);
+  Result<std::vector<InterferenceOutcome>> kernels = std::vector<InterferenceOutcome>();
+  Result<std::vector<RunOutcome>> runs = std::vector<RunOutcome>();
+  if (!only_runs) kernels = interference_outcomes(*kernel_text, library);
+  if (!rows.table || only_runs) runs = run_outcomes(*run_text, library);
   if (!kernels) return kernels.diagnostics();
-  const Result<std::vector<RunOutcome>> runs = run_outcomes(folder, library);
   if (!runs) return runs.diagnostics();
-  return ValidatedPart{overlap_validation_table(*kernels, *runs), {}};
+  return ValidatedPart{overlap_validation_table(*kernels, *runs), {}, overlap_rows_csv(*kernels, *runs)};
 }
 
 }  // namespace takt

@@ -21,4 +21,21 @@ std::vector<std::string> csv_cells(std::string_view line) {
   return cells;
 }
 
+std::size_t csv_cell_start(std::string_view line, std::size_t cell) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (cell == 0) return i;
+    if (line[i] == '"') quoted = !quoted;  // a doubled quote changes it twice
+    if (line[i] == ',' && !quoted) --cell;
+  }
+  return line.size();
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string cell = "\"";
+  for (const char c : text) cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
 }  // namespace takt

@@ -1,10 +1,14 @@
 #include "calibration/card_file.hpp"
 
-#include "calibration/quantile.hpp"
+#include "base/quantile.hpp"
+#include "base/text.hpp"
+#include "config/toml_text.hpp"
 #include "workload/precision.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <string_view>
 
 namespace takt {
@@ -47,7 +51,73 @@ std::string section_of(const CardSpec& card, const FittedGemm& fit) {
   return text;
 }
 
+/// Where the lines of a section are: from the one after its title up to the next section or the end.
+struct Section {
+  std::size_t begin = 0, end = 0;
+};
+
+std::optional<Section> section_in(const std::string& text, const std::string& title) {
+  const std::size_t at = text.starts_with(title) ? 0 : text.find('\n' + title);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t line = text.find('\n', at + 1);
+  const std::size_t begin = line == std::string::npos ? text.size() : line + 1;
+  const std::size_t next = text.find("\n[", begin == 0 ? 0 : begin - 1);
+  return Section{begin, next == std::string::npos ? text.size() : next + 1};
+}
+
+/// `text` with `key = value` in a section: in place of the key's line, or behind the section's last.
+std::string with_key(std::string text, const std::string& title, const std::string& key, const std::string& value) {
+  std::optional<Section> section = section_in(text, title);
+  if (!section) {
+    text += "\n" + title + "\n";
+    section = Section{text.size(), text.size()};
+  }
+  const std::string line = key + " = " + value + '\n';
+  std::size_t last = section->begin;  // behind the last line that is not empty
+  for (std::size_t begin = section->begin; begin < section->end;) {
+    const std::size_t end = std::min(text.find('\n', begin), section->end - 1) + 1;
+    const std::string_view now = std::string_view(text).substr(begin, end - begin);
+    if (trim(now.substr(0, now.find('='))) == key) return text.replace(begin, end - begin, line);
+    if (!trim(now).empty()) last = end;
+    begin = end;
+  }
+  return text.insert(last, line);
+}
+
+/// What a source says besides an earlier calibration.
+std::string before_calibration(const std::string& source) {
+  constexpr std::string_view mark = "; before: ";
+  const std::size_t at = source.find(mark);
+  return at == std::string::npos ? source : source.substr(at + mark.size());
+}
+
 }  // namespace
+
+std::string with_efficiency(std::string card_text, const FittedEfficiency& fitted, const std::string& source) {
+  constexpr double percent = 100.0;
+  if (fitted.shares.empty()) return card_text;
+  std::string rows;
+  for (const FittedShare& share : fitted.shares) {
+    card_text = with_key(std::move(card_text), "[efficiency]", share.key, number(share.value));
+    rows += fmt::format("{}{} {} rows, median error {:.1f} %, 90th percentile {:.1f} %", rows.empty() ? "" : ", ",
+                        share.key, share.rows, percent * share.median, percent * share.p90);
+  }
+  const std::string& old = fitted.card.efficiency.source;
+  const std::string text =
+      fmt::format("{}: {}{}", source, rows, old.empty() ? "" : "; before: " + before_calibration(old));
+  return with_key(std::move(card_text), "[efficiency]", "source", toml_string(text));
+}
+
+bool is_as_fitted(const CardSpec& read, const FittedEfficiency& fitted) {
+  constexpr double written = 1e-3;  // number() keeps four digits
+  const auto near = [&](double KernelEfficiency::*member) {
+    const double wanted = fitted.card.efficiency.*member;
+    return std::abs(read.efficiency.*member - wanted) <= written * wanted;
+  };
+  return near(&KernelEfficiency::gemm) && near(&KernelEfficiency::attention) &&
+         near(&KernelEfficiency::attention_backward) && near(&KernelEfficiency::memory) &&
+         near(&KernelEfficiency::dequantise);
+}
 
 FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, const std::string& source) {
   constexpr double hundredths = 100.0;

@@ -1,6 +1,7 @@
 // A card's file with what was fitted to measurements of it.
 #pragma once
 
+#include "calibration/efficiency_fit.hpp"
 #include "calibration/gemm_fit.hpp"
 
 #include <string>
@@ -26,6 +27,13 @@ FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<co
 
 /// Name of the residual file beside the card's: "gemm/h200-sxm-bf16.csv".
 std::string residual_file_of(const CardSpec& card, Precision precision);
+
+/// `card_text` with the shares in its [efficiency], and with `source` and their errors in front of what the section's
+/// source said before. The section must be written as one: see is_as_fitted().
+std::string with_efficiency(std::string card_text, const FittedEfficiency& fitted, const std::string& source);
+
+/// Whether a card reads back with the shares (and the rest of its [efficiency] as before).
+bool is_as_fitted(const CardSpec& read, const FittedEfficiency& fitted);
 
 /// `card_text` (a card's TOML) without its [gemm.*] sections of those precisions, and with new ones at its end.
 std::string with_gemm_sections(std::string card_text, const CardSpec& card, const std::vector<FittedGemm>& fits);

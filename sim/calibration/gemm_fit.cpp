@@ -1,13 +1,14 @@
 #include "calibration/gemm_fit.hpp"
 
 #include "base/contract.hpp"
+#include "base/quantile.hpp"
 #include "base/text.hpp"
 #include "calibration/minimise.hpp"
-#include "calibration/quantile.hpp"
 #include "config/csv.hpp"
 #include "workload/precision.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -76,32 +77,27 @@ std::vector<double> searched(const std::function<double(const std::vector<double
   return minimise(loss, first.at, first_steps, rounds - rounds / 2).at;
 }
 
+Result<GemmPoint> point_of(const CsvTable& table, const CsvRow& row) {
+  const std::optional<Precision> precision = precision_named(row.cells[1]);
+  if (!precision) {
+    return table.error_in(row, 1, fmt::format("no precision is called \"{}\"", row.cells[1]),
+                          "bf16, fp16, tf32, fp32, fp8, nvfp4 or mxfp8");
+  }
+  std::array<std::int64_t, 3> sizes{};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::optional<std::int64_t> size = count_in(row.cells[2 + i], 1);
+    if (!size) return table.error_in(row, 2 + i, "m, n and k are whole numbers, at least 1");
+    sizes[i] = *size;
+  }
+  const std::optional<double> milliseconds = number_in(row.cells[5]);
+  if (!milliseconds || !(*milliseconds > 0.0)) return table.error_in(row, 5, "ms is a positive number");
+  return GemmPoint{row.cells[0], {sizes[0], sizes[1], sizes[2], *precision}, *milliseconds * 1e-3, row.line};
+}
+
 }  // namespace
 
 Result<std::vector<GemmPoint>> read_gemm_points(const SourceText& source) {
-  constexpr std::string_view header = "card,precision,m,n,k,ms";
-  const Result<CsvTable> table = read_csv(source, header);
-  if (!table) return table.diagnostics();
-  std::vector<GemmPoint> points;
-  points.reserve(table->rows.size());
-  for (const CsvRow& row : table->rows) {
-    const std::optional<Precision> precision = precision_named(row.cells[1]);
-    if (!precision) return table->error_at(row, fmt::format("no precision is called \"{}\"", row.cells[1]));
-    GemmPoint& point = points.emplace_back();
-    point.card = row.cells[0];
-    point.shape.precision = *precision;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const std::optional<double> number = number_in(row.cells[2 + i]);
-      if (!number || *number < 1.0 || *number != std::floor(*number)) {
-        return table->error_at(row, "m, n and k are whole numbers, at least 1");
-      }
-      (i == 0 ? point.shape.m : i == 1 ? point.shape.n : point.shape.k) = static_cast<std::int64_t>(*number);
-    }
-    const std::optional<double> milliseconds = number_in(row.cells[5]);
-    if (!milliseconds || !(*milliseconds > 0.0)) return table->error_at(row, "ms is a positive number");
-    point.seconds = *milliseconds * 1e-3;
-  }
-  return points;
+  return read_rows<GemmPoint>(source, gemm_columns, point_of);
 }
 
 GemmCalibration fit_gemm(const CardSpec& card, std::span<const GemmPoint> points, const GemmFitOptions& options) {
@@ -184,19 +180,26 @@ bool is_held_out(const GemmShape& shape, std::uint64_t part, std::uint64_t parts
   return stable_hash(fmt::format("{} x {}", shape.n, shape.k)) % parts == part;
 }
 
-std::vector<double> held_out_errors(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
-                                    const GemmFitOptions& options) {
-  std::vector<double> errors(points.size());
+std::vector<double> held_out_seconds(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
+                                     const GemmFitOptions& options) {
+  std::vector<double> seconds(points.size());
   for (std::uint64_t part = 0; part < parts; ++part) {
     std::vector<GemmPoint> rest;
     for (const GemmPoint& point : points)
       if (!is_held_out(point.shape, part, parts)) rest.push_back(point);
     const GemmCalibration calibration = fit_gemm(card, rest, options);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      if (!is_held_out(points[i].shape, part, parts)) continue;
-      errors[i] = std::abs(estimate_gemm(card, calibration, points[i].shape).seconds / points[i].seconds - 1.0);
+      if (is_held_out(points[i].shape, part, parts))
+        seconds[i] = estimate_gemm(card, calibration, points[i].shape).seconds;
     }
   }
+  return seconds;
+}
+
+std::vector<double> held_out_errors(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
+                                    const GemmFitOptions& options) {
+  std::vector<double> errors = held_out_seconds(card, points, parts, options);
+  for (std::size_t i = 0; i < points.size(); ++i) errors[i] = std::abs(errors[i] / points[i].seconds - 1.0);
   return errors;
 }
 

@@ -10,9 +10,11 @@
 #include "workload/gemm_model.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace takt {
@@ -21,7 +23,10 @@ struct GemmPoint {
   std::string card;  ///< a card's id
   GemmShape shape;
   double seconds = 0.0;
+  std::uint32_t line = 0;  ///< of its file; 0: none
 };
+
+inline constexpr std::string_view gemm_columns = "card,precision,m,n,k,ms";
 
 /// Columns card, precision, m, n, k, ms. Errors: another header, a cell that is no positive number, an unknown
 /// precision.
@@ -50,8 +55,12 @@ GemmResiduals residuals_of(const CardSpec& card, const GemmConstants& constants,
 /// that all products of a shape are on the same side.
 bool is_held_out(const GemmShape& shape, std::uint64_t part, std::uint64_t parts);
 
-/// |estimate / measured - 1| of each point, with what the others say: for each of `parts` parts, the calibration is
-/// fitted to the rest. In the order of `points`.
+/// The estimate of each point in seconds, with what the others say: for each of `parts` parts, the calibration is fitted
+/// to the rest. In the order of `points`.
+std::vector<double> held_out_seconds(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
+                                     const GemmFitOptions& options = {});
+
+/// |estimate / measured - 1| of these.
 std::vector<double> held_out_errors(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
                                     const GemmFitOptions& options = {});
 

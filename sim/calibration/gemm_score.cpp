@@ -1,6 +1,6 @@
 #include "calibration/gemm_score.hpp"
 
-#include "calibration/quantile.hpp"
+#include "base/quantile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,10 @@ class Scorer {
     score.card = id;
     score.precision = points.front().shape.precision;
     score.points = points.size();
-    const std::vector<double> errors = held_out_errors(card, points, options_.parts, options_.fit);
+    score.held_out_s = held_out_seconds(card, points, options_.parts, options_.fit);
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      errors.push_back(std::abs(score.held_out_s[i] / points[i].seconds - 1.0));
     score.median = quantile(errors, 0.5);
     score.p90 = quantile(errors, 0.9);
     score.worst = quantile(errors, 1.0);

@@ -23,6 +23,7 @@ struct GemmScore {
   /// any: the share of products within `unknown_interval`. Zero if no other card has the precision.
   double one_number_median = 0.0;
   double unknown_within = 0.0;
+  std::vector<double> held_out_s;  ///< estimates of the held-out products, in the order of the card's points
 };
 
 struct GemmScoreOptions {

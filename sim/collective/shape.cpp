@@ -125,6 +125,8 @@ ShapedCall shape_call(const CollectiveCall& call, const CommunicatorCards& cards
       topology.card_spec(topology.cards().at(static_cast<std::size_t>(topology.device(cards.members.front()).card)))
           .compute_capability;
   query.fabric = options.nccl.fabric;
+  query.rate = topology.server_spec().nccl.rate;
+  query.latency = topology.server_spec().nccl.latency;
   return shaped;
 }
 

@@ -78,9 +78,11 @@ struct PeerToPeerSpec {
   bool acs = false;
 };
 
-/// Collective constants of a server until the NCCL model chooses them; each with a source in the file.
+/// What of collectives a server's file forces or measured; with a source in the file.
 struct NcclSpec {
-  std::int64_t channels = 0;                   ///< CTAs of a ring; 0 = by the rule of thumb in collective/
+  std::int64_t channels = 0;                   ///< CTAs of a ring; 0 = as NCCL's plan has it
+  double rate = 1.0;                           ///< what NCCL's kernels reach here over what the runtime model says
+  double latency = 1.0;                        ///< fixed times of collectives here over the runtime model's
   std::string source;
 };
 

@@ -50,6 +50,8 @@ struct LinkEntry {
 struct BridgeEntry {
   BridgeSpec bridge;
   std::string type;
+  std::optional<Bandwidth> effective;  ///< of one NVLink, as both_directions
+  std::optional<Bandwidth> both_directions;
   SourcePlace place;
 };
 
@@ -57,6 +59,8 @@ struct BridgeEntry {
 struct NvswitchEntry {
   std::vector<std::string> cards;
   std::string type;
+  std::optional<Bandwidth> effective;  ///< of one NVLink, as both_directions
+  std::optional<Bandwidth> both_directions;
   std::optional<Duration> latency;
   std::string source;
 };

@@ -199,6 +199,9 @@ class ServerExpansion {
     BridgeSpec bridge = entry.bridge;
     bridge.place = entry.place;
     if (const LinkType* type = find_type(entry.type, place(key + ".type", entry.place))) bridge.link = *type;
+    if ((entry.effective || entry.both_directions) && !bridge.link) bridge.link = LinkType{};
+    if (entry.effective) bridge.link->effective = *entry.effective;
+    if (entry.both_directions) bridge.link->both_directions = entry.both_directions;
     const SourcePlace at = place(key + ".cards", entry.place);
     if (!know_cards(bridge.cards, "a bridge", at) || !reading_.is_set(key + ".cards")) return;
     if (bridge.cards.size() < 2) {
@@ -230,6 +233,8 @@ class ServerExpansion {
       LinkSpec link{card, "nvswitch", nvlink ? *nvlink : LinkType{}, false, at};
       if (!nvlink) link.type.id = "nvswitch";
       link.type.kind = LinkKind::nvswitch;
+      if (entry.effective) link.type.effective = *entry.effective;
+      if (entry.both_directions) link.type.both_directions = entry.both_directions;
       if (entry.latency) link.type.latency = *entry.latency;
       if (!entry.source.empty() || !nvlink) link.type.source = entry.source.empty() ? spec_.source : entry.source;
       link.type.place = at;

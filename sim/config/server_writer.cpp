@@ -186,7 +186,14 @@ class ServerWriter {
     for (const BridgeSpec& bridge : server_.bridges) {
       InlineTable toml;
       toml.key("cards", list(bridge.cards));
-      if (bridge.link) toml.text("type", bridge.link->id);
+      if (bridge.link) {
+        const auto named = link_types_.find(bridge.link->id);
+        const LinkType read = named == link_types_.end() ? LinkType{} : named->second;
+        if (named != link_types_.end()) toml.text("type", bridge.link->id);
+        if (bridge.link->effective != read.effective) toml.quantity("effective", bridge.link->effective);
+        if (bridge.link->both_directions && bridge.link->both_directions != read.both_directions)
+          toml.quantity("both_directions", *bridge.link->both_directions);
+      }
       if (!bridge.source.empty()) toml.text("source", bridge.source);
       items.push_back(toml.toml());
     }
@@ -209,6 +216,10 @@ class ServerWriter {
     const auto named = link_types_.find(type.id);
     const bool is_named = named != link_types_.end();
     if (is_named) key("type", toml_string(type.id));
+    const LinkType read = is_named ? named->second : LinkType{};
+    if (type.effective != read.effective) key("effective", toml_string(quantity_text(type.effective)));
+    if (type.both_directions && type.both_directions != read.both_directions)
+      key("both_directions", toml_string(quantity_text(*type.both_directions)));
     if (type.latency != (is_named ? named->second.latency : Duration{})) {
       key("latency", toml_string(quantity_text(type.latency)));
     }
@@ -235,9 +246,13 @@ class ServerWriter {
   }
 
   void write_nccl() {
-    if (server_.nccl.channels == 0 && server_.nccl.source.empty()) return;
+    const NcclSpec& nccl = server_.nccl;
+    const bool measured = nccl.rate != 1.0 || nccl.latency != 1.0;
+    if (nccl.channels == 0 && !measured && nccl.source.empty()) return;
     table("[nccl]");
-    key("channels", std::to_string(server_.nccl.channels));
+    if (nccl.channels > 0 || !measured) key("channels", std::to_string(nccl.channels));
+    if (nccl.rate != 1.0) key("rate", toml_float(nccl.rate));
+    if (nccl.latency != 1.0) key("latency", toml_float(nccl.latency));
     key_if_set("source", server_.nccl.source);
   }
 

@@ -1,6 +1,7 @@
 #include "metrics/copy_rates.hpp"
 
 #include "base/contract.hpp"
+#include "config/csv.hpp"
 #include "engine/max_min.hpp"
 #include "metrics/copy_limits.hpp"
 
@@ -124,7 +125,35 @@ std::vector<Copy> copies_of(const Topology& topology, std::span<const Transfer> 
   return copies;
 }
 
+/// A card's number, or the host.
+std::optional<std::int64_t> end_of_transfer(std::string_view text) {
+  return text == "host" ? Transfer::host : count_in(text);
+}
+
 }  // namespace
+
+std::optional<std::vector<Transfer>> transfers_in(std::string_view text) {
+  std::vector<Transfer> transfers;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t arrow = word.find('>');
+    if (arrow == std::string_view::npos) return std::nullopt;
+    const auto from = end_of_transfer(word.substr(0, arrow));
+    const auto to = end_of_transfer(word.substr(arrow + 1));
+    if (!from || !to || *from == *to) return std::nullopt;
+    transfers.push_back({*from, *to});
+  }
+  if (transfers.empty()) return std::nullopt;
+  return transfers;
+}
+
+std::string text_of(std::span<const Transfer> transfers) {
+  const auto end = [](std::int64_t card) { return card == Transfer::host ? "host" : std::to_string(card); };
+  std::string text;
+  for (const Transfer& one : transfers) text += (text.empty() ? "" : " ") + end(one.from) + '>' + end(one.to);
+  return text;
+}
 
 std::vector<Bandwidth> copy_rates(const Topology& topology, std::span<const Transfer> transfers) {
   std::vector<Bandwidth> rates;

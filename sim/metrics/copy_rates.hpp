@@ -4,7 +4,10 @@
 #include "topology/topology.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace takt {
@@ -15,6 +18,10 @@ struct Transfer {
   std::int64_t from = 0;
   std::int64_t to = 0;
 };
+
+/// "0>1 1>0", "host>2": as files and the command line write them; nothing if a word is no transfer.
+std::optional<std::vector<Transfer>> transfers_in(std::string_view text);
+std::string text_of(std::span<const Transfer> transfers);
 
 /// The max-min fair rate of each transfer over its route (DESIGN section 2): every link direction and every cap of both
 /// directions is shared by those that cross it; copies that the driver stages have limits of their own, and uniform

@@ -1,66 +1,53 @@
 #include "report/collective_validation.hpp"
 
-#include "metrics/statistics.hpp"
+#include "base/csv.hpp"
+#include "base/quantile.hpp"
+#include "config/csv.hpp"
 #include "report/nccl_tests.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 namespace takt {
 namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
+constexpr std::string_view case_header = "table,op,ranks,class,machine,bytes,measured_us";
+constexpr std::string_view setup_header = "table,ranks,topology,cards,settings,harness_us,inferred";
 
-/// Cells of a line; the lists quote nothing.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells{""};
-  for (const char c : line) {
-    if (c == ',')
-      cells.emplace_back();
-    else
-      cells.back() += c;
+Result<CollectiveCase> case_of(const CsvTable& table, const CsvRow& row) {
+  const std::vector<std::string>& cells = row.cells;
+  const auto kind = collective_named(cells[1]);
+  if (!kind) {
+    return table.error_in(row, 1, fmt::format("no collective is called \"{}\"", cells[1]),
+                          "all_gather, reduce_scatter, all_reduce or broadcast");
   }
-  return cells;
+  const auto ranks = count_in(cells[2], 2);
+  if (!ranks) return table.error_in(row, 2, "ranks is a whole number, at least 2");
+  const auto bytes = count_in(cells[5], 1);
+  if (!bytes) return table.error_in(row, 5, "bytes is a whole number, at least 1");
+  const auto measured = number_in(cells[6]);
+  if (!measured || !(*measured > 0.0)) return table.error_in(row, 6, "measured_us is a positive number");
+  return CollectiveCase{cells[0], {*kind, Bytes(*bytes)}, *ranks, cells[3], cells[4], *measured,
+                        table.error_at(row, "").place};
 }
 
-template <class T>
-std::optional<T> number_in(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size() && !text.empty();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
-Diagnostic at_line(const SourceText& source, std::uint32_t line, std::string message) {
-  SourcePlace place;
-  place.file = source.file;
-  place.line = line;
-  place.column = 1;
-  return {Severity::error, place, std::move(message), ""};
-}
-
-/// Reads each line after the header by `read`, which gives nothing for a wrong one.
-template <class T, class Read>
-Result<std::vector<T>> read_list(const SourceText& source, const std::string& header, Read read) {
-  std::istringstream lines(source.text);
-  std::vector<T> rows;
-  std::string line;
-  std::getline(lines, line);
-  if (line != header) return at_line(source, 1, "the columns are not " + header);
-  const std::size_t columns = cells_of(header).size();
-  for (std::uint32_t number = 2; std::getline(lines, line); ++number) {
-    const std::vector<std::string> cells = cells_of(line);
-    std::optional<T> row = cells.size() == columns ? read(cells) : std::nullopt;
-    if (!row) return at_line(source, number, "not a row of " + header);
-    rows.push_back(*std::move(row));
-  }
-  return rows;
+Result<CollectiveCaseSetup> setup_of(const CsvTable& table, const CsvRow& row) {
+  const std::vector<std::string>& cells = row.cells;
+  const auto ranks = count_in(cells[1], 2);
+  if (!ranks) return table.error_in(row, 1, "ranks is a whole number, at least 2");
+  const auto harness = number_in(cells[5]);
+  if (!harness) return table.error_in(row, 5, "harness_us is a number");
+  CollectiveCaseSetup setup{cells[0], *ranks, cells[2], cells[3], {}, *harness, cells[6]};
+  std::istringstream words(cells[4]);
+  for (std::string word; words >> word;) setup.settings.push_back(word);
+  return setup;
 }
 
 double error_of(const CollectiveOutcome& outcome, Prediction prediction) {
@@ -190,41 +177,37 @@ const std::vector<Bound>& bounds() {
 }  // namespace
 
 Result<std::vector<CollectiveCase>> read_collective_cases(const SourceText& source) {
-  return read_list<CollectiveCase>(
-      source, "table,op,ranks,class,machine,bytes,measured_us",
-      [](const std::vector<std::string>& cells) -> std::optional<CollectiveCase> {
-        const auto kind = collective_named(cells[1]);
-        const auto ranks = number_in<std::int64_t>(cells[2]);
-        const auto bytes = number_in<std::int64_t>(cells[5]);
-        const auto measured = number_in<double>(cells[6]);
-        if (!kind || !ranks || !bytes || !measured || *measured <= 0.0) return std::nullopt;
-        return CollectiveCase{cells[0], {*kind, Bytes(*bytes)}, *ranks, cells[3], cells[4], *measured};
-      });
+  return read_rows<CollectiveCase>(source, case_header, case_of);
 }
 
 Result<std::vector<CollectiveCaseSetup>> read_collective_setups(const SourceText& source) {
-  return read_list<CollectiveCaseSetup>(
-      source, "table,ranks,topology,cards,settings,harness_us,inferred",
-      [](const std::vector<std::string>& cells) -> std::optional<CollectiveCaseSetup> {
-        const auto ranks = number_in<std::int64_t>(cells[1]);
-        const auto harness = number_in<double>(cells[5]);
-        if (!ranks || !harness) return std::nullopt;
-        CollectiveCaseSetup setup{cells[0], *ranks, cells[2], cells[3], {}, *harness, cells[6]};
-        std::istringstream words(cells[4]);
-        for (std::string word; words >> word;) setup.settings.push_back(word);
-        return setup;
-      });
+  return read_rows<CollectiveCaseSetup>(source, setup_header, setup_of);
 }
 
 CollectiveScore score(const std::vector<CollectiveOutcome>& outcomes, const ScoreOf& of) {
   std::vector<double> medians;
   for (const auto& [name, value] : table_medians(outcomes, of)) medians.push_back(value);
   if (medians.empty()) return {};
-  return {median(medians), ninetieth_percentile(medians), medians.size()};
+  return {median(medians), quantile(medians, 0.9), medians.size()};
 }
 
 std::string collective_validation_text(const std::vector<CollectiveOutcome>& outcomes) {
   return by_table(outcomes) + "\n" + by_class(outcomes) + fmt::format("{} rows\n", outcomes.size());
+}
+
+std::string collective_rows_csv(const std::vector<CollectiveOutcome>& outcomes) {
+  std::string text =
+      "table,op,ranks,class,machine,bytes,measured_us,predicted_us,error,left_out_us,inferred,runs_as,excluded\n";
+  for (const CollectiveOutcome& outcome : outcomes) {
+    const CollectiveCase& one = outcome.measurement;
+    text += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{},{},{},\n", csv_cell(one.table),
+                        name_of(one.call.kind), one.ranks, csv_cell(one.family), csv_cell(one.machine),
+                        one.call.bytes.count(), one.measured_us, outcome.predicted_us,
+                        outcome.predicted_us / one.measured_us - 1.0,
+                        outcome.left_out_us > 0.0 ? fmt::format("{:.6g}", outcome.left_out_us) : "",
+                        outcome.inferred ? "yes" : "no", csv_cell(outcome.choice));
+  }
+  return text;
 }
 
 std::vector<std::string> broken_bounds(const std::vector<CollectiveOutcome>& outcomes) {

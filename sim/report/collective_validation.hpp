@@ -19,6 +19,7 @@ struct CollectiveCase {
   std::string family;   ///< "NVSwitch", "host staged", ...
   std::string machine;  ///< rows of one machine are left out together
   double measured_us = 0.0;
+  SourcePlace place{};  ///< of the row
 };
 
 /// How the cases of a table ran: a row of setups.csv.
@@ -66,6 +67,9 @@ CollectiveScore score(const std::vector<CollectiveOutcome>& outcomes, const Scor
 
 /// Tables one by one, classes, and the summary.
 std::string collective_validation_text(const std::vector<CollectiveOutcome>& outcomes);
+
+/// Every row as CSV.
+std::string collective_rows_csv(const std::vector<CollectiveOutcome>& outcomes);
 
 /// Scores that must hold, with what they are now: one line for each that is left. Empty: all hold.
 std::vector<std::string> broken_bounds(const std::vector<CollectiveOutcome>& outcomes);

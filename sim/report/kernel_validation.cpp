@@ -1,10 +1,15 @@
 #include "report/kernel_validation.hpp"
 
+#include "base/csv.hpp"
+#include "base/quantile.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 #include "workload/precision.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -47,6 +52,50 @@ std::string kernel_validation_table(const std::vector<GemmScore>& scores) {
              unknown_interval(Precision::bf16) * 100, unknown_interval(Precision::fp8) * 100, wide.median * 100,
              wide.p90 * 100, narrow.median * 100, narrow.p90 * 100, wide.one_number_median * 100,
              wide.unknown_within * 100);
+}
+
+std::string product_table(const std::vector<ProductOutcome>& outcomes) {
+  std::map<std::pair<std::string, Precision>, std::vector<const ProductOutcome*>> groups;
+  for (const ProductOutcome& outcome : outcomes)
+    groups[{outcome.point.card, outcome.point.shape.precision}].push_back(&outcome);
+  Table table({{"card"},
+               {"precision"},
+               {"products", Align::right},
+               {"median", Align::right},
+               {"90th pct", Align::right},
+               {"worst", Align::right},
+               {"signed", Align::right},
+               {"in interval", Align::right}});
+  for (const auto& [key, group] : groups) {
+    std::vector<double> sizes, errors;
+    double within = 0.0;
+    for (const ProductOutcome* outcome : group) {
+      errors.push_back(outcome->error());
+      sizes.push_back(std::abs(outcome->error()));
+      if (sizes.back() <= outcome->interval) within += 1.0;
+    }
+    table.row({key.first, std::string(name_of(key.second)), format_count(static_cast<std::int64_t>(group.size())),
+               format_share(median(sizes)), format_share(quantile(sizes, 0.9)), format_share(quantile(sizes, 1.0)),
+               fmt::format("{:+.1f} %", 100.0 * median(errors)),
+               share_or_dash(within / static_cast<double>(group.size()))});
+  }
+  return fmt::format("Matrix products, {} measured, as the cards' files predict them\n\n",
+                     format_count(static_cast<std::int64_t>(outcomes.size()))) +
+         table.text();
+}
+
+std::string product_rows_csv(const std::vector<ProductOutcome>& outcomes) {
+  constexpr double milli = 1e3;
+  std::string text;
+  for (const ProductOutcome& outcome : outcomes) {
+    const GemmShape& shape = outcome.point.shape;
+    const std::string held_out =
+        outcome.held_out_s > 0.0 ? fmt::format("{:.6g}", outcome.held_out_s / outcome.point.seconds - 1.0) : "";
+    text += fmt::format("{},gemm,{},{} {} {},{:.6g},ms,{:.6g},{:.6g},{},,\n", csv_cell(outcome.point.card),
+                        name_of(shape.precision), shape.m, shape.n, shape.k, outcome.point.seconds * milli,
+                        outcome.predicted_s * milli, outcome.error(), held_out);
+  }
+  return text;
 }
 
 }  // namespace takt

@@ -1,13 +1,13 @@
 #include "report/link_validation.hpp"
 
 #include "base/csv.hpp"
+#include "base/quantile.hpp"
 #include "base/text.hpp"
 #include "config/csv.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -20,29 +20,16 @@ constexpr std::string_view case_header = "server,state,group,what,transfers,meas
 constexpr std::string_view exclusion_header = "machine,measurement,rows,rule,source";
 constexpr double giga = 1e9;
 
-std::optional<std::int64_t> end_of_transfer(std::string_view text) {
-  if (text == "host") return Transfer::host;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
-/// "0>1 1>0"; nothing if a word is no transfer.
-std::optional<std::vector<Transfer>> transfers_of(std::string_view text) {
-  std::vector<Transfer> transfers;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    const std::size_t arrow = word.find('>');
-    if (arrow == std::string_view::npos) return std::nullopt;
-    const auto from = end_of_transfer(word.substr(0, arrow));
-    const auto to = end_of_transfer(word.substr(arrow + 1));
-    if (!from || !to || *from == *to) return std::nullopt;
-    transfers.push_back({*from, *to});
+const char* word_of(PeerState state) {
+  switch (state) {
+    case PeerState::on:
+      return "on";
+    case PeerState::off:
+      return "off";
+    case PeerState::acs:
+      return "acs";
   }
-  if (transfers.empty()) return std::nullopt;
-  return transfers;
+  unreachable("a state");
 }
 
 std::optional<PeerState> state_of(std::string_view text) {
@@ -52,68 +39,33 @@ std::optional<PeerState> state_of(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<LinkCase> case_of(const std::vector<std::string>& cells) {
+Result<LinkCase> case_of(const CsvTable& table, const CsvRow& row) {
+  const std::vector<std::string>& cells = row.cells;
   const std::optional<PeerState> state = state_of(cells[1]);
-  const std::optional<std::vector<Transfer>> transfers = transfers_of(cells[4]);
-  double measured = 0.0;
-  const auto [end, error] = std::from_chars(cells[5].data(), cells[5].data() + cells[5].size(), measured);
-  if (!state || !transfers || error != std::errc() || measured <= 0.0) return std::nullopt;
-  return LinkCase{cells[0], *state, cells[2], cells[3], *transfers, Bandwidth(measured * giga), cells[6], cells[7]};
-}
-
-std::optional<LinkExclusion> exclusion_of(const std::vector<std::string>& cells) {
-  std::int64_t rows = 0;
-  const auto [end, error] = std::from_chars(cells[2].data(), cells[2].data() + cells[2].size(), rows);
-  if (error != std::errc() || end != cells[2].data() + cells[2].size() || rows <= 0) return std::nullopt;
-  return LinkExclusion{cells[0], cells[1], rows, cells[3]};
-}
-
-/// A kind of table in a CSV file.
-template <class Row>
-struct RowKind {
-  std::string_view header;
-  std::optional<Row> (*row_of)(const std::vector<std::string>& cells);
-  std::string_view problem;  ///< where a row is none
-};
-
-template <class Row>
-Result<std::vector<Row>> read_rows(const SourceText& source, const RowKind<Row>& kind) {
-  const std::size_t columns = csv_cells(kind.header).size();
-  std::vector<Row> rows;
-  Diagnostics errors;
-  std::uint32_t number = 0;
-  std::string_view text = source.text;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const SourcePlace place{source.file, ++number, 1, std::string(line)};
-    const auto error = [&](std::string message) { errors.push_back({Severity::error, place, std::move(message), ""}); };
-    if (number == 1) {
-      if (line != kind.header) error("the header must be " + std::string(kind.header));
-      continue;
-    }
-    const std::vector<std::string> cells = csv_cells(line);
-    std::optional<Row> row = cells.size() == columns ? kind.row_of(cells) : std::nullopt;
-    if (row) {
-      rows.push_back(*std::move(row));
-    } else {
-      error(cells.size() == columns ? std::string(kind.problem)
-                                    : fmt::format("{} cells, not {}", cells.size(), columns));
-    }
+  if (!state) return table.error_in(row, 1, fmt::format("no state is called \"{}\"", cells[1]), "on, off or acs");
+  const std::optional<std::vector<Transfer>> transfers = transfers_in(cells[4]);
+  if (!transfers) {
+    return table.error_in(row, 4, fmt::format("\"{}\" names no transfers", cells[4]),
+                          "from>to by card number or host, several with a space between: 0>1 host>2");
   }
-  if (!errors.empty()) return errors;
-  return rows;
+  const std::optional<double> measured = number_in(cells[5]);
+  if (!measured || !(*measured > 0.0)) return table.error_in(row, 5, "measured_GBps is a positive number");
+  return LinkCase{cells[0], *state,   cells[2], cells[3], *transfers, Bandwidth(*measured * giga),
+                  cells[6], cells[7], table.error_at(row, "").place};
+}
+
+Result<LinkExclusion> exclusion_of(const CsvTable& table, const CsvRow& row) {
+  const std::optional<std::int64_t> rows = count_in(row.cells[2], 1);
+  if (!rows) return table.error_in(row, 2, "the number of rows cannot be read", "a whole number, at least 1");
+  return LinkExclusion{row.cells[0], row.cells[1], *rows, row.cells[3], row.cells[4]};
 }
 
 bool modelled(const LinkOutcome& outcome) {
   return outcome.measurement.not_modelled.empty();
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0.0 : median(std::move(values));
 }
 
 std::string signed_share(double share) {
@@ -188,11 +140,30 @@ std::string excluded_by_rule(const std::vector<LinkExclusion>& exclusions) {
 }  // namespace
 
 Result<std::vector<LinkCase>> read_link_cases(const SourceText& source) {
-  return read_rows<LinkCase>(source, {case_header, case_of, "state, transfers or measured_GBps cannot be read"});
+  return read_rows<LinkCase>(source, case_header, case_of);
 }
 
 Result<std::vector<LinkExclusion>> read_link_exclusions(const SourceText& source) {
-  return read_rows<LinkExclusion>(source, {exclusion_header, exclusion_of, "the number of rows cannot be read"});
+  return read_rows<LinkExclusion>(source, exclusion_header, exclusion_of);
+}
+
+std::string link_rows_csv(const std::vector<LinkOutcome>& outcomes, const std::vector<LinkExclusion>& exclusions) {
+  std::string text =
+      "server,state,group,what,transfers,rows,measured_GBps,predicted_GBps,error,excluded,source\n";
+  for (const LinkOutcome& outcome : outcomes) {
+    const LinkCase& row = outcome.measurement;
+    const std::string predicted = modelled(outcome)
+                                      ? fmt::format("{:.6g},{:.6g}", outcome.predicted.count() / giga, outcome.error())
+                                      : ",";
+    text += fmt::format("{},{},{},{},{},1,{:.6g},{},{},{}\n", csv_cell(row.server), word_of(row.state),
+                        csv_cell(row.group), csv_cell(row.what), text_of(row.transfers), row.measured.count() / giga,
+                        predicted, csv_cell(row.not_modelled), csv_cell(row.source));
+  }
+  for (const LinkExclusion& row : exclusions) {
+    text += fmt::format("{},,,{},,{},,,,{},{}\n", csv_cell(row.machine), csv_cell(row.measurement), row.rows,
+                        csv_cell(row.rule), csv_cell(row.source));
+  }
+  return text;
 }
 
 double median_link_error(const std::vector<LinkOutcome>& outcomes) {
@@ -200,7 +171,7 @@ double median_link_error(const std::vector<LinkOutcome>& outcomes) {
   for (const LinkOutcome& outcome : outcomes) {
     if (modelled(outcome)) errors.push_back(std::abs(outcome.error()));
   }
-  return median(std::move(errors));
+  return median_or_zero(std::move(errors));
 }
 
 std::string link_validation_table(const std::vector<LinkOutcome>& outcomes,

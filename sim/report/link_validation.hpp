@@ -23,6 +23,7 @@ struct LinkCase {
   Bandwidth measured{};             ///< of all transfers together
   std::string not_modelled;         ///< why no prediction is claimed; empty: it is
   std::string source;
+  SourcePlace place{};  ///< of the row
 };
 
 /// Columns: server, state (on, off, acs), group, what, transfers ("0>1 1>0 host>2"), measured_GBps, not_modelled,
@@ -43,6 +44,7 @@ struct LinkExclusion {
   std::string measurement;
   std::int64_t rows = 0;
   std::string rule;
+  std::string source{};
 };
 
 /// Columns: machine, measurement, rows, rule, source. Errors: as for cases.
@@ -53,6 +55,9 @@ Result<std::vector<LinkExclusion>> read_link_exclusions(const SourceText& source
 /// of the three.
 std::string link_validation_table(const std::vector<LinkOutcome>& outcomes,
                                   const std::vector<LinkExclusion>& exclusions);
+
+/// Every row as CSV; an exclusion stands for as many rows as it counts.
+std::string link_rows_csv(const std::vector<LinkOutcome>& outcomes, const std::vector<LinkExclusion>& exclusions);
 
 /// The median of the absolute errors of the modelled rows.
 double median_link_error(const std::vector<LinkOutcome>& outcomes);

@@ -1,6 +1,7 @@
 #include "report/memory_validation.hpp"
 
-#include "calibration/quantile.hpp"
+#include "base/csv.hpp"
+#include "base/quantile.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
@@ -29,8 +30,8 @@ bool is_scored(const MemoryOutcome& outcome) {
   return outcome.measure == MemoryMeasure::allocated && outcome.not_predicted.empty();
 }
 
-double median(std::vector<double> values) {
-  return values.empty() ? 0.0 : quantile(std::move(values), 0.5);
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0.0 : median(std::move(values));
 }
 
 using Errors = std::map<std::string, std::vector<double>>;
@@ -43,8 +44,8 @@ MemoryScore score_of(const Errors& by_publisher) {
     medians.push_back(median(errors));
   }
   score.rows = all.size();
-  score.median = median(all);
-  score.publishers = median(medians);
+  score.median = median_or_zero(std::move(all));
+  score.publishers = median_or_zero(std::move(medians));
   return score;
 }
 
@@ -122,6 +123,7 @@ std::string errors_table(const char* title, const Errors& errors) {
 }
 
 std::string score_line(const char* what, const MemoryScore& score, double bound) {
+  if (score.rows == 0) return "";
   return fmt::format("{}: median {} over {} rows, {} over publishers; bound {:.1f} %\n", what, text_of(score.median),
                      score.rows, text_of(score.publishers), percent * bound);
 }
@@ -171,6 +173,33 @@ std::string memory_validation_text(const MemoryReport& report) {
                       errors_by(outcomes, all, [](const MemoryOutcome& o) { return o.row.publisher; })) +
          '\n' + score_line(fully_stated_publisher, score_of_stated(outcomes), stated_bound) +
          score_line("all others", score_of_others(outcomes), others_bound) + left_out(report);
+}
+
+std::string memory_rows_csv(const MemoryReport& report) {
+  std::string text =
+      "row,publisher,family,machine,model,stack,method,measure,measured_bytes,predicted_bytes,predicted_low_bytes,"
+      "predicted_high_bytes,error,excluded,source\n";
+  const auto row_of = [](const StepCase& row) {
+    return fmt::format("{},{},{},{},{},{},{}", csv_cell(row.row), csv_cell(row.publisher), csv_cell(row.family),
+                       csv_cell(row.machine), csv_cell(row.model), csv_cell(row.stack), csv_cell(row.method));
+  };
+  for (const MemoryOutcome& outcome : report.outcomes) {
+    const bool allocated = outcome.measure == MemoryMeasure::allocated;
+    std::string predicted = ",,,";
+    if (outcome.not_predicted.empty() && allocated)
+      predicted = fmt::format("{},,,{:.6g}", outcome.predicted.count(), outcome.error());
+    else if (outcome.not_predicted.empty())
+      predicted = fmt::format(",{},{},", outcome.reserved.low.count(), outcome.reserved.high.count());
+    text += fmt::format("{},{},{},{},{},{}\n", row_of(outcome.row), allocated ? "allocated" : "reserved",
+                        outcome.measured.count(), predicted, csv_cell(outcome.not_predicted),
+                        csv_cell(outcome.row.source));
+  }
+  for (const StepCase& row : report.excluded) {
+    const std::optional<Bytes> measured = measured_bytes(row);
+    text += fmt::format("{},,{},,,,,{},{}\n", row_of(row), measured ? std::to_string(measured->count()) : "",
+                        csv_cell(row.excluded), csv_cell(row.source));
+  }
+  return text;
 }
 
 std::vector<std::string> left_memory_bounds(const std::vector<MemoryOutcome>& outcomes) {

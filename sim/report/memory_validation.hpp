@@ -52,6 +52,9 @@ MemoryScore score_of_others(const std::vector<MemoryOutcome>& outcomes);
 /// Every row with its error, medians by publisher and stack, rows held against reserved memory, and rows left out.
 std::string memory_validation_text(const MemoryReport& report);
 
+/// Every row as CSV; `measure` says what of it is held against what.
+std::string memory_rows_csv(const MemoryReport& report);
+
 /// Summaries that leave their recorded bound, and rows that could not run, in words.
 std::vector<std::string> left_memory_bounds(const std::vector<MemoryOutcome>& outcomes);
 

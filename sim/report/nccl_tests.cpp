@@ -1,8 +1,9 @@
 #include "report/nccl_tests.hpp"
 
 #include "base/contract.hpp"
+#include "base/csv.hpp"
+#include "base/quantile.hpp"
 #include "config/json.hpp"
-#include "metrics/statistics.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
@@ -122,10 +123,6 @@ std::vector<std::string> cells_of(const CollectiveRow& row, const CollectiveTabl
   return cells;
 }
 
-std::string quoted(const std::string& text) {
-  return text.find(',') == std::string::npos ? text : '"' + text + '"';
-}
-
 }  // namespace
 
 std::string_view name_of(CollectiveKind kind) {
@@ -199,7 +196,7 @@ std::string collective_csv(const CollectiveTable& table) {
         redop(row.call), row.call.kind == CollectiveKind::broadcast ? 0 : -1, number(row.account.time_us),
         number(bandwidth), number(bandwidth * bus_factor(row.call.kind, table.ranks)), row.account.algorithm,
         row.account.protocol, row.account.ctas, row.account.planned_us ? number(*row.account.planned_us) : "",
-        quoted(row.account.limit), row.measured_us ? number(*row.measured_us) : "");
+        csv_cell(row.account.limit), row.measured_us ? number(*row.measured_us) : "");
   }
   return text;
 }

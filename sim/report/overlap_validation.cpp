@@ -1,11 +1,12 @@
 #include "report/overlap_validation.hpp"
 
 #include "base/csv.hpp"
+#include "base/quantile.hpp"
+#include "config/csv.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <string_view>
@@ -16,25 +17,16 @@ namespace {
 
 constexpr std::string_view interference_header =
     "card,kernel,shape,beside,ctas,traffic_GBps,measured_percent,not_modelled,source";
-constexpr std::string_view run_header = "scenario,metric,measured,not_modelled,source";
 constexpr double giga = 1e9;
 constexpr double percent = 100.0;
-
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// "8192x7168x4096".
 std::optional<std::array<std::int64_t, 3>> shape_of(std::string_view text) {
   std::array<std::int64_t, 3> shape{};
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::string_view part = text.substr(0, text.find('x'));
-    const std::optional<std::int64_t> number = number_of<std::int64_t>(part);
-    if (!number || *number <= 0) return std::nullopt;
+    const std::optional<std::int64_t> number = count_in(part, 1);
+    if (!number) return std::nullopt;
     shape[i] = *number;
     text.remove_prefix(std::min(part.size() + 1, text.size()));
   }
@@ -42,70 +34,40 @@ std::optional<std::array<std::int64_t, 3>> shape_of(std::string_view text) {
   return shape;
 }
 
-std::optional<InterferenceCase> interference_of(const std::vector<std::string>& cells) {
-  const auto ctas = number_of<std::int64_t>(cells[4]);
-  const auto traffic = number_of<double>(cells[5]);
-  const auto measured = number_of<double>(cells[6]);
-  if (!ctas || !traffic || !measured || !(*measured > 0.0)) return std::nullopt;
+Result<InterferenceCase> interference_of(const CsvTable& table, const CsvRow& source) {
+  const std::vector<std::string>& cells = source.cells;
   InterferenceCase row;
   row.card = cells[0];
   if (cells[1] == "gemm") {
     row.gemm = shape_of(cells[2]);
-    if (!row.gemm) return std::nullopt;
+    if (!row.gemm) return table.error_in(source, 2, "shape is that of a product", "MxNxK, e.g. 8192x7168x4096");
   } else if (cells[1] != "triad") {
-    return std::nullopt;
+    return table.error_in(source, 1, fmt::format("no kernel is called \"{}\" here", cells[1]), "gemm or triad");
   }
+  const auto ctas = count_in(cells[4]);
+  if (!ctas) return table.error_in(source, 4, "ctas is a whole number");
+  const auto traffic = number_in(cells[5]);
+  if (!traffic || !(*traffic >= 0.0)) return table.error_in(source, 5, "traffic_GBps is a number, at least 0");
+  const auto measured = number_in(cells[6]);
+  if (!measured || !(*measured > 0.0)) return table.error_in(source, 6, "measured_percent is a positive number");
   row.beside = cells[3];
   row.interference = {.ctas = *ctas, .traffic = Bandwidth(*traffic * giga)};
   row.measured = *measured / percent;
   row.not_modelled = cells[7];
   row.source = cells[8];
+  row.place = table.error_at(source, "").place;
   return row;
 }
 
-std::optional<RunCase> run_of(const std::vector<std::string>& cells) {
+Result<RunCase> run_of(const CsvTable& table, const CsvRow& source) {
+  const std::vector<std::string>& cells = source.cells;
   RunCase row{cells[0], cells[1], cells[2], 0.0, cells[3], cells[4]};
   if (!row.not_modelled.empty()) return row;
   const std::string_view text = cells[2];
-  if (!text.ends_with(" %")) return std::nullopt;
-  const auto measured = number_of<double>(text.substr(0, text.size() - 2));
-  if (!measured) return std::nullopt;
+  const auto measured = text.ends_with(" %") ? number_in(text.substr(0, text.size() - 2)) : std::nullopt;
+  if (!measured) return table.error_in(source, 2, "measured is a share of a modelled step", "e.g. 92.5 %");
   row.measured = *measured / percent;
   return row;
-}
-
-/// Rows of a CSV file with a fixed header, each made by `make` from as many cells as the header has.
-template <class Row>
-Result<std::vector<Row>> read_rows(const SourceText& source, std::string_view header,
-                                   std::optional<Row> (*make)(const std::vector<std::string>&)) {
-  const std::size_t columns = csv_cells(header).size();
-  std::vector<Row> rows;
-  Diagnostics errors;
-  std::uint32_t number = 0;
-  std::string_view text = source.text;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const SourcePlace place{source.file, ++number, 1, std::string(line)};
-    const auto error = [&](std::string message) {
-      errors.push_back({Severity::error, place, std::move(message), ""});
-    };
-    if (number == 1) {
-      if (line != header) error("the header must be " + std::string(header));
-      continue;
-    }
-    const std::vector<std::string> cells = csv_cells(line);
-    if (cells.size() != columns) {
-      error(fmt::format("{} cells, not {}", cells.size(), columns));
-      continue;
-    }
-    if (std::optional<Row> row = make(cells))
-      rows.push_back(*std::move(row));
-    else
-      error("a number or a shape cannot be read");
-  }
-  if (!errors.empty()) return errors;
-  return rows;
 }
 
 std::string signed_share(double share) { return (share < 0.0 ? "-" : "+") + format_share(std::abs(share)); }
@@ -191,7 +153,31 @@ Result<std::vector<InterferenceCase>> read_interference_cases(const SourceText& 
 }
 
 Result<std::vector<RunCase>> read_run_cases(const SourceText& source) {
-  return read_rows<RunCase>(source, run_header, run_of);
+  return read_rows<RunCase>(source, run_columns, run_of);
+}
+
+std::string overlap_rows_csv(const std::vector<InterferenceOutcome>& kernels, const std::vector<RunOutcome>& runs) {
+  std::string text = "kind,name,what,measured_percent,predicted_percent,error,excluded,source\n";
+  const auto predicted = [](double value, double measured) {
+    return fmt::format("{:.6g},{:.6g}", percent * value, value / measured - 1.0);
+  };
+  for (const InterferenceOutcome& outcome : kernels) {
+    const InterferenceCase& row = outcome.measurement;
+    text += fmt::format("kernel,{},{},{:.6g},{},{},{}\n", csv_cell(row.card),
+                        csv_cell(kernel_name(row) + ": " + row.beside), percent * row.measured,
+                        row.not_modelled.empty() ? predicted(outcome.predicted, row.measured) : ",",
+                        csv_cell(row.not_modelled), csv_cell(row.source));
+  }
+  for (const RunOutcome& outcome : runs) {
+    const RunCase& row = outcome.measurement;
+    text += fmt::format("step,{},{},{},{},{},{}\n", csv_cell(row.scenario), csv_cell(row.metric),
+                        row.not_modelled.empty() ? fmt::format("{:.6g}", percent * row.measured)
+                                                 : csv_cell(row.measured_text),
+                        outcome.predicted ? predicted(*outcome.predicted, row.measured) : ",",
+                        csv_cell(row.not_modelled.empty() ? outcome.not_predicted : row.not_modelled),
+                        csv_cell(row.source));
+  }
+  return text;
 }
 
 double median_interference_error(const std::vector<InterferenceOutcome>& outcomes) {
@@ -199,10 +185,7 @@ double median_interference_error(const std::vector<InterferenceOutcome>& outcome
   for (const InterferenceOutcome& outcome : outcomes) {
     if (outcome.measurement.not_modelled.empty()) errors.push_back(std::abs(outcome.error()));
   }
-  if (errors.empty()) return 0.0;
-  std::sort(errors.begin(), errors.end());
-  const std::size_t middle = errors.size() / 2;
-  return errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2.0;
+  return errors.empty() ? 0.0 : median(std::move(errors));
 }
 
 std::string overlap_validation_table(const std::vector<InterferenceOutcome>& kernels,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace takt {
@@ -22,6 +23,7 @@ struct InterferenceCase {
   double measured = 0.0;     ///< throughput kept, as a fraction
   std::string not_modelled;  ///< why no prediction is claimed; empty: it is
   std::string source;
+  SourcePlace place{};  ///< of the row
 };
 
 /// Columns: card, kernel (gemm, triad), shape ("8192x7168x4096"), beside, ctas, traffic_GBps, measured_percent,
@@ -37,6 +39,8 @@ struct RunCase {
   std::string not_modelled;
   std::string source;
 };
+
+inline constexpr std::string_view run_columns = "scenario,metric,measured,not_modelled,source";
 
 /// Columns: scenario, metric, measured ("92.5 %"; of rows that are not modelled any text), not_modelled, source.
 Result<std::vector<RunCase>> read_run_cases(const SourceText& source);
@@ -58,6 +62,9 @@ struct RunOutcome {
 /// Kernels row by row with their errors, whole steps, what is not modelled and why, and medians.
 std::string overlap_validation_table(const std::vector<InterferenceOutcome>& kernels,
                                      const std::vector<RunOutcome>& runs);
+
+/// Every row as CSV: kernels (the throughput that they keep), then steps (the share that they hide), in percent.
+std::string overlap_rows_csv(const std::vector<InterferenceOutcome>& kernels, const std::vector<RunOutcome>& runs);
 
 /// The median of the absolute errors of the modelled rows; 0 without any.
 double median_interference_error(const std::vector<InterferenceOutcome>& outcomes);

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -11,13 +11,6 @@
 
 namespace takt {
 namespace {
-
-std::optional<std::int64_t> count_in(std::string_view cell) {
-  std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (problem != std::errc() || end != cell.data() + cell.size() || value < 1) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string> parts_of(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -63,30 +56,26 @@ std::string toml_value(const std::string& value) {
   return plain ? value : '"' + value + '"';
 }
 
+Result<StepCase> case_of(const CsvTable& table, const CsvRow& row) {
+  constexpr std::size_t first_count = 7, last_count = 9, measured_at = 10;
+  const std::vector<std::string>& cells = row.cells;
+  std::array<std::int64_t, last_count - first_count + 1> counts{};
+  for (std::size_t i = first_count; i <= last_count; ++i) {
+    const auto count = count_in(cells[i], 1);
+    if (!count) return table.error_in(row, i, table.header[i] + " is a whole number, at least 1");
+    counts[i - first_count] = *count;
+  }
+  const auto measured = number_in(cells[measured_at]);
+  if (!measured || !(*measured > 0.0) || !std::isfinite(*measured))
+    return table.error_in(row, measured_at, "measured_s is a number of seconds above 0");
+  return StepCase{cells[0],  cells[1],  cells[2],  cells[3],  cells[4],  cells[5],  cells[6],  counts[0],
+                  counts[1], counts[2], *measured, cells[11], cells[12], cells[13], cells[14], cells[15]};
+}
+
 }  // namespace
 
 Result<std::vector<StepCase>> read_step_cases(const SourceText& source) {
-  const Result<CsvTable> table = read_csv(source, step_columns);
-  if (!table) return table.diagnostics();
-  std::vector<StepCase> cases;
-  Diagnostics errors;
-  for (const CsvRow& row : table->rows) {
-    const std::vector<std::string>& cells = row.cells;
-    const auto sequence = count_in(cells[7]), micro_batch = count_in(cells[8]), accumulation = count_in(cells[9]);
-    const auto measured = number_in(cells[10]);
-    if (!sequence || !micro_batch || !accumulation) {
-      errors.push_back(table->error_at(row, "sequence, micro_batch and accumulation must be whole numbers above 0"));
-      continue;
-    }
-    if (!measured || !(*measured > 0.0) || !std::isfinite(*measured)) {
-      errors.push_back(table->error_at(row, "measured_s must be a number of seconds above 0"));
-      continue;
-    }
-    cases.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], *sequence, *micro_batch,
-                     *accumulation, *measured, cells[11], cells[12], cells[13], cells[14], cells[15]});
-  }
-  if (!errors.empty()) return errors;
-  return cases;
+  return read_rows<StepCase>(source, step_columns, case_of);
 }
 
 Result<StepLegend> read_step_legend(const std::string& folder) {

@@ -1,7 +1,8 @@
 #include "report/step_validation.hpp"
 
 #include "base/contract.hpp"
-#include "calibration/quantile.hpp"
+#include "base/csv.hpp"
+#include "base/quantile.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
 
@@ -172,13 +173,21 @@ std::string step_validation_text(const StepReport& report) {
   return text;
 }
 
-std::string step_rows_csv(const std::vector<StepOutcome>& outcomes) {
-  std::string text = "row,publisher,family,machine,model,method,measured_s,predicted_s,ratio,left_out_s\n";
-  for (const StepOutcome& o : outcomes) {
-    text += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.4f},{}\n", o.row.row, o.row.publisher, o.row.family,
-                        o.row.machine, o.row.model, o.row.method, o.row.measured_s, o.predicted_s, o.ratio(),
-                        o.left_out_s > 0.0 ? fmt::format("{:.6g}", o.left_out_s) : "");
+std::string step_rows_csv(const StepReport& report) {
+  std::string text = "row,publisher,family,machine,model,method,measured_s,predicted_s,ratio,left_out_s,error,excluded\n";
+  const auto row_of = [](const StepCase& row) {
+    return fmt::format("{},{},{},{},{},{},{:.6g}", csv_cell(row.row), csv_cell(row.publisher), csv_cell(row.family),
+                       csv_cell(row.machine), csv_cell(row.model), csv_cell(row.method), row.measured_s);
+  };
+  for (const StepOutcome& o : report.outcomes) {
+    if (!o.not_predicted.empty()) {
+      text += fmt::format("{},,,,,{}\n", row_of(o.row), csv_cell(o.not_predicted));
+      continue;
+    }
+    text += fmt::format("{},{:.6g},{:.4f},{},{:.6g},\n", row_of(o.row), o.predicted_s, o.ratio(),
+                        o.left_out_s > 0.0 ? fmt::format("{:.6g}", o.left_out_s) : "", o.ratio() - 1.0);
   }
+  for (const StepCase& row : report.excluded) text += fmt::format("{},,,,,{}\n", row_of(row), csv_cell(row.excluded));
   return text;
 }
 

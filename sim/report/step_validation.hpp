@@ -64,8 +64,8 @@ struct StepReport {
 /// Rows in and out, errors by publisher, family, machine and method, and the constants.
 std::string step_validation_text(const StepReport& report);
 
-/// Each scored row with what was predicted for it.
-std::string step_rows_csv(const std::vector<StepOutcome>& outcomes);
+/// Each row with what was predicted for it, or why nothing was.
+std::string step_rows_csv(const StepReport& report);
 
 /// Summaries that leave what was recorded when they were last looked at, in words; rows that could not run.
 std::vector<std::string> left_step_bounds(const std::vector<StepOutcome>& outcomes);

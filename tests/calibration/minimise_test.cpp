@@ -1,6 +1,5 @@
 #include "calibration/minimise.hpp"
 
-#include "calibration/quantile.hpp"
 #include "catch.hpp"
 
 using namespace takt;
@@ -14,10 +13,4 @@ TEST_CASE("the simplex finds the foot of Rosenbrock's valley", "[calibration]") 
   CHECK(found.at[0] == Approx(1.0).margin(1e-6));
   CHECK(found.at[1] == Approx(1.0).margin(1e-6));
   CHECK(found.value < 1e-12);
-}
-
-TEST_CASE("a quantile lies between its neighbours", "[calibration]") {
-  CHECK(quantile({4.0, 1.0, 3.0, 2.0}, 0.5) == 2.5);  // between 2 and 3
-  CHECK(quantile({1.0, 2.0}, 0.9) == Approx(1.9));
-  CHECK(quantile({7.0}, 0.9) == 7.0);
 }

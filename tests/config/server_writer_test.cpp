@@ -37,7 +37,8 @@ std::string describe(const ServerSpec& server) {
   }
   const PeerToPeerSpec& p2p = server.peer_to_peer;
   text += fmt::format("p2p {} {} {} {}\n", p2p.enabled, p2p.level, p2p.iommu, p2p.acs);
-  return text + fmt::format("nccl {} {}\n", server.nccl.channels, server.nccl.source);
+  return text + fmt::format("nccl {} {} {} {}\n", server.nccl.channels, server.nccl.rate, server.nccl.latency,
+                            server.nccl.source);
 }
 
 /// A server as the reader would make it: what a file can say, drawn at random. No sense is asked of the hardware.
@@ -71,7 +72,7 @@ class RandomServer {
     server_.peer_to_peer.level = coin() ? "SYS" : "PXB";
     server_.peer_to_peer.iommu = coin();
     server_.peer_to_peer.acs = coin();
-    if (coin()) server_.nccl = {1 + below(32), word()};
+    if (coin()) server_.nccl = {1 + below(32), 0.5 + below(100) / 70.0, 1.0 + below(100) / 30.0, word()};
     return server_;
   }
 
@@ -158,6 +159,11 @@ class RandomServer {
     if (cards().size() < 2) return;
     BridgeSpec bridge{cards(), std::nullopt, coin() ? word() : "", {}};
     if (coin()) bridge.link = any_type();
+    if (coin()) {
+      if (!bridge.link) bridge.link = LinkType{};
+      bridge.link->effective = Bandwidth(1.0 + 1e7 * below(10000) / 7.0);
+      if (coin()) bridge.link->both_directions = Bandwidth(1.0 + 1e7 * below(10000));
+    }
     server_.bridges.push_back(bridge);
   }
 
@@ -174,6 +180,8 @@ class RandomServer {
       type.source = server_.source;
     }
     type.kind = LinkKind::nvswitch;
+    if (coin()) type.effective = Bandwidth(1.0 + 1e7 * below(10000) / 7.0);
+    if (coin()) type.both_directions = Bandwidth(1.0 + 1e7 * below(10000));
     if (coin()) type.latency = Duration(below(1'000'000));
     for (const std::string& card : cards()) server_.links.push_back({card, "nvswitch", type, false, {}});
   }

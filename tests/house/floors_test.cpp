@@ -12,7 +12,7 @@ namespace {
 const std::map<std::string, int>& floors() {
   static const std::map<std::string, int> numbers = {
       {"base", 0},       {"config", 1}, {"topology", 2}, {"workload", 2},    {"plan", 3},
-      {"collective", 3}, {"engine", 4}, {"metrics", 5},  {"calibration", 5}, {"report", 6}};
+      {"collective", 3}, {"engine", 4}, {"metrics", 5},  {"calibration", 6}, {"report", 7}};
   return numbers;
 }
 

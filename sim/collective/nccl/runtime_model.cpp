@@ -218,6 +218,11 @@ RuntimeEstimate estimate_runtime(const RuntimeQuery& query, const RuntimeConstan
       break;
   }
   estimate.start_us += constants.of(host_family(query.compute_capability)).base_us;
+  estimate.start_us *= query.latency;
+  estimate.steps_us *= query.latency;
+  estimate.link_rate *= query.rate;
+  estimate.cta_rate *= query.rate;
+  estimate.per_cta *= query.rate;
   if (estimate.cta_rate < estimate.link_rate) estimate.limit = RuntimeLimit::ctas;
   return estimate;
 }

@@ -33,6 +33,8 @@ struct RuntimeQuery {
   double network_rate = 0.0;  ///< NVLSTree: GB/s of the whole buffer that the network takes, up and down together
   std::int64_t compute_capability = 90;
   NcclFabric fabric = NcclFabric::rdma;
+  double rate = 1.0;     ///< of kernels on this server over the constants', as its file says
+  double latency = 1.0;  ///< of fixed times, likewise
 };
 
 enum class RuntimeLimit : std::uint8_t { links, ctas, network };

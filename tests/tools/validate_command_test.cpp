@@ -1,0 +1,165 @@
+// takt validate: rows in, rows out, for each kind of rows.
+#include "catch.hpp"
+#include "config/csv.hpp"
+#include "support/command.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+using namespace takt;
+using test::has;
+using test::takt_command;
+
+namespace {
+
+/// A file of the test, gone with it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& name, const std::string& text = "")
+      : path_((std::filesystem::temp_directory_path() / ("takt-validate-" + name)).string()) {
+    if (!text.empty()) std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  CsvTable table() const { return read_csv(read_text_file(path_).value()).value(); }
+
+ private:
+  std::string path_;
+};
+
+std::size_t column(const CsvTable& table, const std::string& name) {
+  const auto found = std::find(table.header.begin(), table.header.end(), name);
+  REQUIRE(found != table.header.end());
+  return static_cast<std::size_t>(found - table.header.begin());
+}
+
+double number(const CsvTable& table, const CsvRow& row, const std::string& name) {
+  const std::optional<double> value = number_in(row.cells[column(table, name)]);
+  REQUIRE(value);
+  return *value;
+}
+
+/// A user's rows of one kind, with what its file of results calls the two figures that are compared.
+struct Kind {
+  std::string option;
+  std::string rows;
+  std::string measured, predicted;
+  std::string refused;  ///< a row that cannot be read instead, and what is said of it
+  std::string message;
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::string steps =
+      "row,publisher,family,machine,model,stack,method,sequence,micro_batch,accumulation,measured_s,memory,memory_unit,"
+      "memory_kind,excluded,source\n";
+  static const std::vector<Kind> all = {
+      {"links", "server,state,group,what,transfers,measured_GBps,not_modelled,source\n8x-h200-sxm-hgx,on,mine,pair,0>1,391,,me\n",
+       "measured_GBps", "predicted_GBps", "8x-h200-sxm-hgx,on,mine,pair,0>8,391,,me",
+       ":2:1: error: there is no card 8 in 8x-h200-sxm-hgx"},
+      {"kernels", "card,precision,m,n,k,ms\nh200-sxm,bf16,8192,8192,8192,1.5\n", "measured", "predicted",
+       "h200-sxm,bf16,8192,0,8192,1.5", ":2:20: error: m, n and k are whole numbers, at least 1"},
+      {"collectives", "table,op,ranks,class,machine,bytes,measured_us\nmine,all_gather,8,NVSwitch,8x-h200-sxm-hgx,1073741824,2800\n",
+       "measured_us", "predicted_us", "mine,all_gather,8,NVSwitch,no-such-box,1073741824,2800",
+       ":2:1: error: there is no server or cluster \"no-such-box\""},
+      {"overlap",
+       "card,kernel,shape,beside,ctas,traffic_GBps,measured_percent,not_modelled,source\nh200-sxm,gemm,8192x8192x8192,x,16,0,80,,me\n",
+       "measured_percent", "predicted_percent", "h200-sxm,gemm,8192x8192,x,16,0,80,,me",
+       ":2:15: error: shape is that of a product"},
+      {"memory", steps + "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,40,GB,allocated,,me\n",
+       "measured_bytes", "predicted_bytes",
+       "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,40,pages,allocated,,me",
+       ": error: row mine has no peak of memory in a known unit"},
+      {"steps", steps + "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,,,,,me\n",
+       "measured_s", "predicted_s",
+       "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,none,1,1.5,,,,,me",
+       ":2:76: error: micro_batch is a whole number, at least 1"},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a user's own rows of each kind are scored, and come back with prediction and error", "[tools]") {
+  for (const Kind& kind : kinds()) {
+    CAPTURE(kind.option);
+    const TemporaryFile rows("rows.csv", kind.rows), out("out.csv");
+    const test::Outcome outcome =
+        takt_command({"validate", "--" + kind.option, "--table", rows.path(), "--csv", out.path()});
+    CHECK(outcome.err == "");
+    CHECK(outcome.status == ExitStatus::done);
+    const CsvTable table = out.table();
+    REQUIRE(table.rows.size() == 1);
+    const CsvRow& row = table.rows.front();
+    CHECK(row.cells[column(table, "excluded")].empty());
+    const double measured = number(table, row, kind.measured), predicted = number(table, row, kind.predicted);
+    CHECK(predicted > 0.0);
+    CHECK(number(table, row, "error") == Approx(predicted / measured - 1.0).margin(1e-4));
+  }
+}
+
+TEST_CASE("a row of a user that cannot be read or predicted is refused with its place", "[tools]") {
+  for (const Kind& kind : kinds()) {
+    CAPTURE(kind.option);
+    const TemporaryFile rows("bad.csv", kind.rows.substr(0, kind.rows.find('\n') + 1) + kind.refused + '\n');
+    const TemporaryFile out("none.csv");
+    const test::Outcome outcome =
+        takt_command({"validate", "--" + kind.option, "--table", rows.path(), "--csv", out.path()});
+    CHECK(outcome.status == ExitStatus::invalid);
+    CAPTURE(outcome.err);
+    CHECK(outcome.err.starts_with(rows.path() + kind.message));
+    CHECK_FALSE(std::filesystem::exists(out.path()));
+  }
+}
+
+TEST_CASE("another kind's columns are refused, a card that lacks a precision too", "[tools]") {
+  const TemporaryFile rows("columns.csv", "a,b\n1,2\n"), fp8("fp8.csv", "card,precision,m,n,k,ms\na100-sxm-80,fp8,8,8,8,1\n");
+  CHECK(takt_command({"validate", "--kernels", "--table", rows.path()}).err ==
+        rows.path() +
+            ":1:1: error: these are not the expected columns\n"
+            "    1 | a,b\n"
+            "      | ^\n"
+            "hint: start with the line card,precision,m,n,k,ms\n");
+  CHECK(has(takt_command({"validate", "--kernels", "--table", fp8.path()}).err, ":2:1: error: NVIDIA A100"));
+}
+
+TEST_CASE("one file takes one kind of rows", "[tools]") {
+  const auto refused = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "validate");
+    const test::Outcome outcome = takt_command(words);
+    CHECK(outcome.status == ExitStatus::wrong_usage);
+    return outcome.err;
+  };
+  CHECK(refused({"--links", "--memory", "--csv", "x.csv"}) ==
+        "error: --csv names one file, but several kinds of rows are asked for\n"
+        "hint: one at a time: takt validate --links --csv FILE\n");
+  CHECK(refused({"--collectives", "--kernels", "--table", "x.csv"}) ==
+        "error: --table names one file, but several kinds of rows are asked for\n"
+        "hint: one at a time: takt validate --kernels --table FILE\n");
+  CHECK(has(refused({"--links", "--plot", "x.svg"}), "error: --plot is of --steps\n"));
+  CHECK(has(refused({"--links", "--leave-one-out"}), "error: --leave-one-out is of --collectives and --steps\n"));
+  CHECK(has(refused({}), "error: validate what?\n"));
+}
+
+TEST_CASE("every published transfer is in the file of results, compared or with its reason", "[tools]") {
+  const TemporaryFile out("links.csv");
+  const test::Outcome outcome = takt_command({"validate", "--links", "--csv", out.path()});
+  REQUIRE(outcome.status == ExitStatus::done);
+  const CsvTable table = out.table();
+  double published = 0.0, compared = 0.0, excluded = 0.0;
+  for (const CsvRow& row : table.rows) {
+    const double rows = number(table, row, "rows");
+    published += rows;
+    const bool has_error = !row.cells[column(table, "error")].empty();
+    (has_error ? compared : excluded) += rows;
+    CHECK(has_error == row.cells[column(table, "excluded")].empty());
+  }
+  CHECK(has(outcome.out, std::to_string(static_cast<int>(published)) + " published rows: " +
+                             std::to_string(static_cast<int>(compared)) + " compared"));
+  CHECK(compared + excluded == published);
+  CHECK(compared > 900);
+}

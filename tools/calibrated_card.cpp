@@ -1,0 +1,188 @@
+#include "calibrated_card.hpp"
+
+#include "config/reader.hpp"
+#include "options.hpp"
+#include "report/format.hpp"
+#include "report/table.hpp"
+#include "workload/precision.hpp"
+
+#include <fmt/format.h>
+#include <map>
+#include <utility>
+
+namespace takt {
+namespace {
+
+constexpr std::size_t fewest_products = 40;
+
+SourcePlace command_line() {
+  SourcePlace place;
+  place.file = "command line";
+  return place;
+}
+
+using Products = std::map<Precision, std::vector<GemmPoint>>;
+
+/// Products by precision. Errors: rows in a precision that the card lacks, the first of each.
+Result<Products> products_of(const CardSpec& card, const std::vector<Measurement>& measured) {
+  Products products;
+  std::map<Precision, Diagnostic> lacking;
+  for (const Measurement& one : measured) {
+    const bool computes = one.kind == MeasuredKind::gemm || one.kind == MeasuredKind::attention;
+    if (one.card != card.id || !computes) continue;
+    if (card.dense_peak.count(one.precision) == 0) {
+      lacking.try_emplace(one.precision,
+                          Diagnostic{Severity::error, one.place,
+                                     fmt::format("{} rows of {} in {}, which the card does not have",
+                                                 name_of(one.kind), card.id, name_of(one.precision)),
+                                     "see [peak] of " + card.file});
+    } else if (one.kind == MeasuredKind::gemm) {
+      products[one.precision].push_back(gemm_point(one));
+    }
+  }
+  if (lacking.empty()) return products;
+  Diagnostics errors;
+  for (auto& [precision, error] : lacking) errors.push_back(std::move(error));
+  return errors;
+}
+
+Result<FittedGemm> fitted_products(const CardSpec& card, const std::vector<GemmPoint>& points,
+                                   const std::optional<CardSpec>& like, const std::string& source) {
+  const Precision precision = points.front().shape.precision;
+  if (like) {
+    const GemmCalibration* own = gemm_calibration(*like, precision);
+    if (own == nullptr || !own->like.empty())
+      return usage_error(like->id + " has no constants of its own in " + std::string(name_of(precision)));
+    return scaled_gemm(card, *like, points, source);
+  }
+  if (points.size() < fewest_products) {
+    return usage_error(
+        fmt::format("{} products of {} in {} are too few", points.size(), card.id, name_of(precision)),
+        fmt::format("measure at least {} of ten weight shapes, or scale another card's fit: --like h200-sxm",
+                    fewest_products));
+  }
+  return fitted_gemm(card, points, source);
+}
+
+std::string products_table(const std::vector<CalibratedCard>& cards) {
+  Table table({{"card"},
+               {"precision"},
+               {"products", Align::right},
+               {"median", Align::right},
+               {"90th pct", Align::right},
+               {"of peak", Align::right},
+               {"launch", Align::right},
+               {"of bandwidth", Align::right},
+               {"constants"}});
+  for (const CalibratedCard& of_card : cards) {
+    for (const FittedGemm& fit : of_card.products) {
+      const GemmConstants& c = fit.calibration.constants;
+      const std::string& like = fit.calibration.like;
+      table.row({of_card.card.id, std::string(name_of(fit.precision)), std::to_string(fit.points),
+                 format_share(fit.median), format_share(fit.p90), format_share(c.efficiency),
+                 format_number(c.launch_us) + " us", format_share(c.memory), like.empty() ? "own" : "of " + like});
+    }
+  }
+  if (table.empty()) return "";
+  return "GEMM model fitted; errors of weight shapes held out (a quarter at a time), of all rows where another card's "
+         "constants were scaled\n\n" +
+         table.text();
+}
+
+std::string shares_table(const std::vector<CalibratedCard>& cards) {
+  Table table({{"card"},
+               {"efficiency"},
+               {"before", Align::right},
+               {"now", Align::right},
+               {"rows", Align::right},
+               {"median", Align::right},
+               {"90th pct", Align::right}});
+  for (const CalibratedCard& of_card : cards) {
+    for (const FittedShare& share : of_card.efficiency.shares) {
+      table.row({of_card.card.id, share.key, format_number(of_card.card.efficiency.*share.member),
+                 format_number(share.value), std::to_string(share.rows), format_share(share.median),
+                 format_share(share.p90)});
+    }
+  }
+  if (table.empty()) return "";
+  return "Shares of the roofline fitted; errors of the same rows\n\n" + table.text();
+}
+
+std::string kernels_table(const std::vector<CalibratedCard>& cards) {
+  Table table({{"card"}, {"kernel"}, {"rows", Align::right}, {"median error", Align::right}, {"signed", Align::right}});
+  bool any_unpriced = false;
+  for (const CalibratedCard& of_card : cards) {
+    for (const KernelErrors& errors : of_card.kernels) {
+      table.row({of_card.card.id, errors.what + (errors.priced ? "" : " *"), std::to_string(errors.rows),
+                 format_share(errors.median), fmt::format("{:+.1f} %", 100.0 * errors.signed_median)});
+      any_unpriced = any_unpriced || !errors.priced;
+    }
+  }
+  if (table.empty()) return "";
+  return "Kernels as the card's file prices them now\n\n" + table.text() +
+         (any_unpriced ? "* without a price of its own: set against flash attention\n" : "");
+}
+
+}  // namespace
+
+Result<CalibratedCard> calibrated_card(const CardRequest& request, const std::vector<Measurement>& measured,
+                                       Library& library) {
+  const Result<CardSpec> card = library.card(request.card, command_line());
+  if (!card) return card.diagnostics();
+  std::optional<CardSpec> like;
+  if (request.like) {
+    const Result<CardSpec> other = library.card(*request.like, command_line());
+    if (!other) return other.diagnostics();
+    like = *other;
+  }
+  const Result<Products> products = products_of(*card, measured);
+  if (!products) return products.diagnostics();
+  CalibratedCard result{*card, {}, {}, {}};
+  Diagnostics errors;
+  for (const auto& [precision, points] : *products) {
+    Result<FittedGemm> fit = fitted_products(*card, points, like, request.source);
+    if (fit)
+      result.products.push_back(*std::move(fit));
+    else
+      errors.insert(errors.end(), fit.diagnostics().begin(), fit.diagnostics().end());
+  }
+  Result<FittedEfficiency> efficiency = fit_efficiency(*card, measured);
+  if (!efficiency) errors.insert(errors.end(), efficiency.diagnostics().begin(), efficiency.diagnostics().end());
+  if (!errors.empty()) return errors;
+  result.efficiency = *std::move(efficiency);
+  result.kernels = kernel_errors(result.efficiency.card, measured);
+  return result;
+}
+
+std::string calibrated_text(const std::vector<CalibratedCard>& cards) {
+  std::string text;
+  for (const std::string& part : {products_table(cards), shares_table(cards), kernels_table(cards)}) {
+    if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
+  }
+  return text;
+}
+
+Result<std::vector<OutputFile>> files_of(const CalibratedCard& calibrated, const std::string& folder,
+                                         const std::string& source) {
+  std::vector<OutputFile> files;
+  for (const FittedGemm& fit : calibrated.products) {
+    if (!fit.calibration.like.empty()) continue;
+    files.push_back({folder + '/' + residual_file_of(calibrated.card, fit.precision),
+                     write_gemm_residuals(*fit.calibration.residuals)});
+  }
+  const Result<SourceText> text = read_text_file(calibrated.card.file);
+  if (!text) return text.diagnostics();
+  const std::string changed = with_efficiency(
+      with_gemm_sections(text->text, calibrated.card, calibrated.products), calibrated.efficiency, source);
+  const Result<CardSpec> read = read_card({calibrated.card.file, changed});
+  if (!read || !is_as_fitted(*read, calibrated.efficiency)) {
+    SourcePlace place;
+    place.file = calibrated.card.file;
+    return Diagnostic{Severity::error, place, "the file's [efficiency] cannot be changed",
+                      "write it as a section, one key a line, in a copy of the file"};
+  }
+  files.push_back({folder + '/' + calibrated.card.id + ".toml", changed});
+  return files;
+}
+
+}  // namespace takt
