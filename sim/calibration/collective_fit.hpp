@@ -20,7 +20,8 @@ namespace takt {
 struct FittedCollectives {
   double rate = 1.0, latency = 1.0;
   std::size_t rows = 0;
-  double before = 0.0, median = 0.0, worst = 0.0;  ///< |predicted / measured - 1|; before: the median as the server's file was
+  /// |predicted / measured - 1|; before: the median as the server's file was.
+  double before = 0.0, median = 0.0, worst = 0.0;
 };
 
 /// Of the rows that are collectives, over the first cards of `server`. Errors: a collective that is none, more cards

@@ -1,9 +1,9 @@
 // A card's [efficiency] from measured kernels: what share of its roofline each kind reaches.
 //
-// Each share puts the median of log(priced / measured) at zero, priced as `takt kernel` prices: `memory` over copies and
-// triads beyond the L2, then `attention` and `attention_backward` over flash kernels, `dequantise` over NF4. Everything
-// else that was measured and has a price (masked and eager attention, elementwise kernels, optimizers) is not fitted,
-// but scored with the shares.
+// Each share puts the median of log(priced / measured) at zero, priced as `takt kernel` prices: `memory` over copies
+// and triads beyond the L2, then `attention` and `attention_backward` over flash kernels, `dequantise` over NF4.
+// Everything else that was measured and has a price (masked and eager attention, elementwise kernels, optimizers) is
+// not fitted, but scored with the shares.
 #pragma once
 
 #include "calibration/measurements.hpp"

@@ -55,8 +55,8 @@ GemmResiduals residuals_of(const CardSpec& card, const GemmConstants& constants,
 /// that all products of a shape are on the same side.
 bool is_held_out(const GemmShape& shape, std::uint64_t part, std::uint64_t parts);
 
-/// The estimate of each point in seconds, with what the others say: for each of `parts` parts, the calibration is fitted
-/// to the rest. In the order of `points`.
+/// The estimate of each point in seconds, with what the others say: for each of `parts` parts, the calibration is
+/// fitted to the rest. In the order of `points`.
 std::vector<double> held_out_seconds(const CardSpec& card, std::span<const GemmPoint> points, std::uint64_t parts,
                                      const GemmFitOptions& options = {});
 

@@ -166,7 +166,8 @@ class Links {
       if (link.type.kind == LinkKind::memory) return std::nullopt;  // states what the memory does, not what a copy sees
       const bool is_switch = link.type.kind == LinkKind::nvswitch;
       const double parts = is_switch && link.type.lanes <= 1 ? nvlinks(link.from) : one_nvlink;
-      return Stated{&link.type, &link.type.source, fmt::format("{} x{}", link.type.id, link.type.lanes), is_switch, parts};
+      const std::string kind = fmt::format("{} x{}", link.type.id, link.type.lanes);
+      return Stated{&link.type, &link.type.source, kind, is_switch, parts};
     }
     for (BridgeSpec& bridge : server_.bridges) {
       const auto has = [&](const std::string& card) {

@@ -49,9 +49,9 @@ Result<CsvTable> read_csv(const SourceText& source) {
       table.header = std::move(cells);
       table.header_line = number;
     } else if (cells.size() != table.header.size()) {
-      errors.push_back(error_in_line(
-          source.file, {number, line}, fmt::format("{} cells in a table of {} columns", cells.size(), table.header.size()),
-          "put cells that contain a comma in double quotes"));
+      errors.push_back(error_in_line(source.file, {number, line},
+                                     fmt::format("{} cells in a table of {} columns", cells.size(), table.header.size()),
+                                     "put cells that contain a comma in double quotes"));
     } else {
       table.rows.push_back({number, std::move(cells), std::string(line)});
     }

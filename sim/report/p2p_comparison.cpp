@@ -1,5 +1,6 @@
 #include "report/p2p_comparison.hpp"
 
+#include "base/quantile.hpp"
 #include "metrics/copy_rates.hpp"
 #include "report/format.hpp"
 #include "report/table.hpp"
@@ -54,8 +55,7 @@ std::string bound_of(const Topology& topology, const Pair& pair) {
 std::string remarks(const Topology& topology, std::vector<Pair> pairs) {
   std::vector<double> errors;
   for (const Pair& pair : pairs) errors.push_back(std::abs(pair.error()));
-  std::sort(errors.begin(), errors.end());
-  std::string text = fmt::format("  median error {}\n", format_share(errors[errors.size() / 2]));
+  std::string text = fmt::format("  median error {}\n", format_share(median(std::move(errors))));
   constexpr double worth_a_remark = 0.1;
   constexpr std::size_t most_shown = 6;
   std::stable_sort(pairs.begin(), pairs.end(),

@@ -134,12 +134,26 @@ TEST_CASE("measured products that cannot be read are refused with their line", "
   const auto message = [](const std::string& text) { return render(read_gemm_points({"p.csv", text}).diagnostics()); };
   CHECK(message("card,m\n") ==
         "p.csv:1:1: error: these are not the expected columns\n"
+        "    1 | card,m\n"
+        "      | ^\n"
         "hint: start with the line card,precision,m,n,k,ms\n");
   const std::string header = "card,precision,m,n,k,ms\n";
-  CHECK(message(header + "l40s,bf17,1,2,3,4\n") == "p.csv:2:1: error: no precision is called \"bf17\"\n");
-  CHECK(message(header + "l40s,bf16,1,2.5,3,4\n") == "p.csv:2:1: error: m, n and k are whole numbers, at least 1\n");
-  CHECK(message(header + "l40s,bf16,1,2,3,0\n") == "p.csv:2:1: error: ms is a positive number\n");
+  CHECK(message(header + "l40s,bf17,1,2,3,4\n") ==
+        "p.csv:2:6: error: no precision is called \"bf17\"\n"
+        "    2 | l40s,bf17,1,2,3,4\n"
+        "      |      ^\n"
+        "hint: bf16, fp16, tf32, fp32, fp8, nvfp4 or mxfp8\n");
+  CHECK(message(header + "l40s,bf16,1,2.5,3,4\n") ==
+        "p.csv:2:13: error: m, n and k are whole numbers, at least 1\n"
+        "    2 | l40s,bf16,1,2.5,3,4\n"
+        "      |             ^\n");
+  CHECK(message(header + "l40s,bf16,1,2,3,0\n") ==
+        "p.csv:2:17: error: ms is a positive number\n"
+        "    2 | l40s,bf16,1,2,3,0\n"
+        "      |                 ^\n");
   CHECK(message(header + "l40s,bf16,1,2\n") ==
         "p.csv:2:1: error: 4 cells in a table of 6 columns\n"
+        "    2 | l40s,bf16,1,2\n"
+        "      | ^\n"
         "hint: put cells that contain a comma in double quotes\n");
 }

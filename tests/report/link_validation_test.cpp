@@ -27,10 +27,16 @@ TEST_CASE("cases of link measurements are read with their transfers", "[report]"
 
 TEST_CASE("rows that cannot be read are refused with their line", "[report]") {
   CHECK(render(read_link_cases({"c.csv", header + "box,on,g,w,0>0,50,,s\n"}).diagnostics()) ==
-        "c.csv:2:1: error: state, transfers or measured_GBps cannot be read\n"
+        "c.csv:2:12: error: \"0>0\" names no transfers\n"
         "    2 | box,on,g,w,0>0,50,,s\n"
-        "      | ^\n");
-  CHECK(read_link_cases({"c.csv", header + "box,on\n"}).diagnostics().front().message == "2 cells, not 8");
+        "      |            ^\n"
+        "hint: from>to by card number or host, several with a space between: 0>1 host>2\n");
+  CHECK(render(read_link_cases({"c.csv", header + "box,maybe,g,w,0>1,50,,s\n"}).diagnostics()) ==
+        "c.csv:2:5: error: no state is called \"maybe\"\n"
+        "    2 | box,maybe,g,w,0>1,50,,s\n"
+        "      |     ^\n"
+        "hint: on, off or acs\n");
+  CHECK(read_link_cases({"c.csv", header + "box,on\n"}).diagnostics().front().message == "2 cells in a table of 8 columns");
   CHECK_FALSE(read_link_cases({"c.csv", "server\n"}).has_value());
 }
 

@@ -26,10 +26,11 @@ TEST_CASE("cases of interference are read with their kernels", "[report]") {
 
 TEST_CASE("cases of overlap that cannot be read are refused with their line", "[report]") {
   CHECK(render(read_interference_cases({"c.csv", kernels + "c,gemm,8192x0,x,0,0,97,,s\n"}).diagnostics()) ==
-        "c.csv:2:1: error: a number or a shape cannot be read\n"
+        "c.csv:2:8: error: shape is that of a product\n"
         "    2 | c,gemm,8192x0,x,0,0,97,,s\n"
-        "      | ^\n");
-  CHECK(read_run_cases({"c.csv", steps + "a,b\n"}).diagnostics().front().message == "2 cells, not 5");
+        "      |        ^\n"
+        "hint: MxNxK, e.g. 8192x7168x4096\n");
+  CHECK(read_run_cases({"c.csv", steps + "a,b\n"}).diagnostics().front().message == "2 cells in a table of 5 columns");
   CHECK_FALSE(read_run_cases({"c.csv", "scenario\n"}).has_value());
   CHECK_FALSE(read_run_cases({"c.csv", steps + "a.toml,hidden,2 s,,s\n"}).has_value());   // modelled, but no share
 }
