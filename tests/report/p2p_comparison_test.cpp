@@ -19,7 +19,7 @@ TEST_CASE("a log beside the predictions, with the pairs that are off", "[report]
         "  -----------------------------\n"
         "        0          -  62.0/64.0\n"
         "        1  32.0/64.0          -\n"
-        "  median error 100.0 %\n"
+        "  median error 51.6 %\n"
         "  1 -> 0: measured 32.0, predicted 64.0 by gpu1 -> sw0 (pcie5-x16)\n");
   matrix.values = {{1500}};
   CHECK(p2p_comparison(matrix, topology).diagnostics().front().message == "the log has 1 devices, pair has 2 cards");
