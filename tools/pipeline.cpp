@@ -2,6 +2,7 @@
 
 #include "engine/measured_part.hpp"
 #include "metrics/cost.hpp"
+#include "metrics/energy.hpp"
 
 #include <utility>
 
@@ -69,6 +70,8 @@ Result<FinishedRun> finish_run(PreparedRun run, const RunOptions& options) {
   RunResult result;
   result.metrics = compute_metrics(run.scenario, *run.workload, run.built, *run.topology, run.cards, *timeline);
   result.cost = cost_of(run.scenario.cost, priced_machine(run.cards, *run.topology), result.metrics.tokens_per_second);
+  result.power =
+      power_of(run.scenario, run.built.plan, *run.topology, run.cards, *timeline, result.metrics.tokens_per_step);
   result.facts = run.built.facts;
   result.host_memory =
       host_memory(run.scenario, *run.workload, run.built.facts.shard_ranks, *run.topology, run.cards);

@@ -21,6 +21,8 @@ struct KernelEfficiency {
   double attention_backward = 0.4;
   double memory = 0.85;      ///< of the memory bandwidth, for elementwise kernels and copies
   double dequantise = 0.27;  ///< of the memory bandwidth, for NF4 to BF16
+  bool attention_measured = false;  ///< on this chip; false: taken over from another
+  bool memory_measured = false;     ///< on this card
   std::string source;
 };
 
@@ -55,7 +57,12 @@ struct CardSpec {
   Bytes memory_visible{};                    ///< what the driver shows (150.75 GB)
   Bandwidth memory_bandwidth{};
   Bytes l2_cache{};
-  Power tdp{};
+  Power tdp{};                           ///< the limit as delivered, or what the card is held to
+  std::optional<Power> delivered_limit;  ///< of a card that is held to a lower one
+  std::optional<Power> idle_power;       ///< lowest reading with nothing to do and clocks up, where one is published
+  /// Rate of matrix products that last, over that of short ones; where both were measured. 1: the card's products were
+  /// measured at the clock that it keeps.
+  std::optional<double> sustained;
   std::int64_t nvlink_links = 0;
   Bandwidth nvlink_per_direction{};   ///< all links together
   std::int64_t nvlink_max_cards = 0;  ///< cards one bridge or switch domain may join

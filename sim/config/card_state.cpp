@@ -92,6 +92,7 @@ CardSpec limited(const CardSpec& card, Power limit) {
   memory.emplace_back(card.tdp.count(), 1.0);
   CardSpec slower = card;
   slower.tdp = limit;
+  slower.delivered_limit = card.tdp;
   scale_peaks(slower, at_limit(compute, limit.count()));
   slower.memory_bandwidth = card.memory_bandwidth * at_limit(memory, limit.count());
   return slower;

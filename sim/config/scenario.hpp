@@ -38,6 +38,9 @@ enum class Fidelity { fluid, chunked };
 enum class Chunk { step, nccl };
 enum class LinkBasis { measured, nominal };
 enum class ComputeBasis { measured, peak, free };
+
+/// At which clock matrix products run: that of a short benchmark, or what a card keeps up for half a minute.
+enum class Clocks { burst, sustained };
 enum class Overlap { streams, none, perfect };
 
 /// [finetune.lora]
@@ -168,6 +171,7 @@ struct CollectiveSettings {
 struct Assumptions {
   LinkBasis links = LinkBasis::measured;
   ComputeBasis compute = ComputeBasis::measured;
+  Clocks clocks = Clocks::burst;  ///< sustained: products at least as slow as the card's `sustained` says
   Overlap overlap = Overlap::streams;
   bool sm_contention = true;  ///< collectives hold SMs (semantics H4)
   /// How much worse GEMMs get than the share of SMs they keep, (N - k) / N, while collectives hold more than 8 SMs: the

@@ -70,6 +70,7 @@ const Choice<Chunk> chunks{{{"step", Chunk::step}, {"nccl", Chunk::nccl}}};
 const Choice<LinkBasis> link_bases{{{"measured", LinkBasis::measured}, {"nominal", LinkBasis::nominal}}};
 const Choice<ComputeBasis> compute_bases{
     {{"measured", ComputeBasis::measured}, {"peak", ComputeBasis::peak}, {"free", ComputeBasis::free}}};
+const Choice<Clocks> clock_kinds{{{"burst", Clocks::burst}, {"sustained", Clocks::sustained}}};
 const Choice<Overlap> overlaps{
     {{"streams", Overlap::streams}, {"none", Overlap::none}, {"perfect", Overlap::perfect}}};
 
@@ -323,6 +324,8 @@ Rows assumption_rows() {
                    "measured rates, or those of sizing guides"),
       key.optional("assumptions.compute", assumptions(&Assumptions::compute), compute_bases,
                    "kernels as measured, at dense peak, or taking no time"),
+      key.optional("assumptions.clocks", assumptions(&Assumptions::clocks), clock_kinds,
+                   "matrix products at the clock of short benchmarks, or at the one that the card keeps up"),
       key.optional("assumptions.overlap", assumptions(&Assumptions::overlap), overlaps,
                    "as streams allow, no communication beside compute, or all of it hidden"),
       key.optional("assumptions.sm_contention", assumptions(&Assumptions::sm_contention), Flag{},

@@ -47,26 +47,15 @@ struct BusyTimes {
   std::array<TimeSet, communication_kinds> communication;
 };
 
-/// The part of an op during which the card waited for the CPU to launch its kernels.
-Duration late_launches(const Timeline& timeline, RankId rank, OpId op) {
-  const auto [first, last] = charges_of(timeline, rank, op);
-  Duration late{};
-  for (const Charge* charge = first; charge != last; ++charge) {
-    if (charge->cause == Cause::host) late += charge->time;
-  }
-  return late;
-}
-
 BusyTimes busy_times(const Program& program, const Timeline& timeline, RankId rank) {
   const std::vector<OpRecord>& records = timeline.ops[index(rank)];
   std::vector<Interval> kernels, optimizer;
   std::array<std::vector<Interval>, communication_kinds> communication;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    Interval span{records[i].start, records[i].end};
+    const Interval span{records[i].start, records[i].end};
     if (std::holds_alternative<Segment>(op.work)) {
-      span.end -= late_launches(timeline, rank, id_at<OpId>(i));
-      (op.phase == Phase::optimizer ? optimizer : kernels).push_back(span);
+      (op.phase == Phase::optimizer ? optimizer : kernels).push_back(busy_span(timeline, rank, id_at<OpId>(i)));
     } else if (const auto* call = std::get_if<Collective>(&op.work)) {
       communication[kind_of(program.comms[index(call->comm)].calls[call->call].kind)].push_back(span);
     } else if (std::holds_alternative<Copy>(op.work) && op.phase == Phase::optimizer) {
@@ -112,6 +101,16 @@ CollectiveSums sum_collectives(const Plan& plan, const Timeline& timeline, RankI
 }
 
 }  // namespace
+
+Interval busy_span(const Timeline& timeline, RankId rank, OpId op) {
+  const OpRecord& record = timeline.ops[index(rank)][index(op)];
+  const auto [first, last] = charges_of(timeline, rank, op);
+  Duration late{};
+  for (const Charge* charge = first; charge != last; ++charge) {
+    if (charge->cause == Cause::host) late += charge->time;
+  }
+  return {record.start, record.end - late};
+}
 
 RankId slowest_rank(const Timeline& timeline) {
   std::size_t slowest = 0;

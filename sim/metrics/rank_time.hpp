@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/timeline.hpp"
+#include "metrics/intervals.hpp"
 #include "metrics/step_metrics.hpp"
 #include "plan/plan.hpp"
 
@@ -13,6 +14,10 @@ struct RankTime {
 };
 
 RankTime rank_time(const Plan& plan, const Timeline& timeline, RankId rank);
+
+/// When a segment's kernels ran: without the gaps in which the card waited for the CPU to launch them, which are
+/// counted at its end.
+Interval busy_span(const Timeline& timeline, RankId rank, OpId op);
 
 /// The rank whose last op ends last; the first such.
 RankId slowest_rank(const Timeline& timeline);

@@ -129,11 +129,33 @@ struct CostMetrics {
   double per_million_tokens = 0.0;
 };
 
+/// What is known of a quantity: it lies between the two.
+struct Range {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// What the cards that take part draw over the step, without their servers (metrics/energy.hpp).
+struct PowerMetrics {
+  Power limit{};  ///< of the first card
+  Power idle{};   ///< of the first card
+  bool idle_is_published = false;
+  Range watts_per_card;   ///< mean over the step and the cards
+  Range joules_per_step;  ///< all cards
+  Range joules_per_token;
+
+  Range kwh_per_million_tokens() const {
+    constexpr double per_joule = 1e6 / 3.6e6;
+    return {joules_per_token.low * per_joule, joules_per_token.high * per_joule};
+  }
+};
+
 /// A scenario with everything that was computed for it.
 struct RunResult {
   Scenario scenario;
   StepMetrics metrics;
-  std::optional<CostMetrics> cost;  ///< if the scenario has prices
+  std::optional<CostMetrics> cost;    ///< if the scenario has prices
+  std::optional<PowerMetrics> power;  ///< of whole cards
   PlanFacts facts;
   std::string topology_title;
   std::string model_name;

@@ -94,6 +94,11 @@ class Comparison {
       const MemoryMetrics& memory = run.metrics.memory;
       return format_size(memory.peak) + " of " + format_size(memory.capacity) + (memory.fits ? "" : " (too much)");
     });
+    row("kWh a million tokens", [](const RunResult& run) {
+      if (!run.power) return std::string("-");
+      const Range energy = run.power->kwh_per_million_tokens();
+      return format_number(energy.low) + " to " + format_number(energy.high);
+    });
     table_.rule();
     for (std::size_t cause = 0; cause < causes_shown; ++cause) {
       row(cause == 0 ? "critical path" : "", [this, cause](const RunResult& run) {

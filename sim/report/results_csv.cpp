@@ -17,6 +17,12 @@ std::string csv_text(const std::string& text) {
   return cell + '"';
 }
 
+/// A bound of a range of the run's power metrics.
+template <class Value>
+Json of_power(const RunResult& run, Value value) {
+  return run.power ? Json(value(*run.power)) : Json();
+}
+
 constexpr ResultColumn columns[] = {
     {"scenario", Better::neither, [](const RunResult& r) -> Json { return r.scenario.name; }},
     {"file", Better::neither, [](const RunResult& r) -> Json { return r.scenario.file; }},
@@ -59,6 +65,26 @@ constexpr ResultColumn columns[] = {
      [](const RunResult& r) -> Json { return r.cost ? Json(r.cost->per_hour) : Json(); }},
     {"cost_per_mtoken", Better::lower,
      [](const RunResult& r) -> Json { return r.cost ? Json(r.cost->per_million_tokens) : Json(); }},
+    {"card_low_w", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.watts_per_card.low; }); }},
+    {"card_high_w", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.watts_per_card.high; }); }},
+    {"step_low_j", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.joules_per_step.low; }); }},
+    {"step_high_j", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.joules_per_step.high; }); }},
+    {"token_low_j", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.joules_per_token.low; }); }},
+    {"token_high_j", Better::lower,
+     [](const RunResult& r) { return of_power(r, [](const PowerMetrics& p) { return p.joules_per_token.high; }); }},
+    {"mtoken_low_kwh", Better::lower,
+     [](const RunResult& r) {
+       return of_power(r, [](const PowerMetrics& p) { return p.kwh_per_million_tokens().low; });
+     }},
+    {"mtoken_high_kwh", Better::lower,
+     [](const RunResult& r) {
+       return of_power(r, [](const PowerMetrics& p) { return p.kwh_per_million_tokens().high; });
+     }},
 };
 
 }  // namespace

@@ -110,6 +110,21 @@ Json::Object cost(const std::optional<CostMetrics>& cost) {
   return {{"per_hour", cost->per_hour}, {"per_mtoken", cost->per_million_tokens}};
 }
 
+Json::Object range(const Range& range) {
+  return {{"low", range.low}, {"high", range.high}};
+}
+
+Json::Object power(const std::optional<PowerMetrics>& power) {
+  if (!power) return {};
+  return {{"card_limit_w", power->limit.count()},
+          {"card_idle_w", power->idle.count()},
+          {"card_idle_published", power->idle_is_published},
+          {"card_w", range(power->watts_per_card)},
+          {"step_j", range(power->joules_per_step)},
+          {"token_j", range(power->joules_per_token)},
+          {"mtoken_kwh", range(power->kwh_per_million_tokens())}};
+}
+
 /// Where nine in ten steps lie, or null.
 Json interval(const RunResult& run) {
   if (!carries_interval(run)) return {};
@@ -149,7 +164,7 @@ Json::Object result_of(const RunResult& run) {
                                 {"ram_fits", run.host_memory.fits()},
                                 {"nvme_bytes", run.host_memory.nvme.count()},
                                 {"checkpoint_bytes", run.checkpoint_bytes.count()}}},
-          {"power", Json::Object{}},
+          {"power", power(run.power)},
           {"cost", cost(run.cost)},
           {"blame", blame},
           {"diagnostics", diagnostics},

@@ -108,6 +108,19 @@ std::string memory_lines(const MemoryMetrics& memory) {
   return text;
 }
 
+std::string between(Range range, const char* unit) {
+  return fmt::format("{} to {} {}", format_number(range.low), format_number(range.high), unit);
+}
+
+std::string power_line(const std::optional<PowerMetrics>& power) {
+  if (!power) return "";
+  constexpr double kilo = 1e-3;
+  const Range step = {power->joules_per_step.low * kilo, power->joules_per_step.high * kilo};
+  return fmt::format("  a card draws {} of {}; the cards take {} a step,\n    {} a million tokens\n",
+                     between(power->watts_per_card, "W"), format_number(power->limit.count()), between(step, "kJ"),
+                     between(power->kwh_per_million_tokens(), "kWh"));
+}
+
 std::string host_memory_line(const HostMemory& memory) {
   if (memory.needed == Bytes{} && memory.nvme == Bytes{}) return "";
   std::string text = fmt::format("  host memory of a server: {} offloaded", format_size(memory.needed));
@@ -123,7 +136,8 @@ std::string run_table(const RunResult& result) {
   const StepMetrics& metrics = result.metrics;
   std::string text = setting(result) + '\n' + headline(metrics) + '\n' + time_table(metrics) + '\n' +
                      blame_table(metrics) + '\n' + communication_line(metrics.communication) +
-                     memory_lines(metrics.memory) + host_memory_line(result.host_memory) + fit_changes_table(result);
+                     memory_lines(metrics.memory) + host_memory_line(result.host_memory) + power_line(result.power) +
+                     fit_changes_table(result);
   const std::string links = link_table(metrics);
   if (!links.empty()) text += '\n' + links;
   const std::string prices = "prices: compute " + result.compute_provenance + "; links " + result.link_provenance;

@@ -31,6 +31,7 @@ class Checker {
 
   Diagnostics run() {
     check_precision();
+    check_clocks();
     if (model_.synthetic) {
       check_synthetic();
     } else {
@@ -58,6 +59,11 @@ class Checker {
   }
 
   void check_precision();
+  void check_clocks() {
+    if (scenario_.assumptions.clocks == Clocks::burst || card_.sustained) return;
+    error(scenario_place({"assumptions.clocks"}), fmt::format("nobody measured which clock {} keeps up", card_.name),
+          "leave assumptions.clocks out, or add `sustained` to the card's file");
+  }
   void check_format(Precision precision, const SourcePlace& place);
   void check_synthetic();
   void check_parameters(const TransformerShape& shape);

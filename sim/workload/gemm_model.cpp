@@ -66,11 +66,17 @@ double compute_seconds(const CardSpec& card, const GemmConstants& constants, con
 
 /// Casting the activations, a kernel before the product: its reads of memory (what it writes stays in the cache) and
 /// the SMs' work one after the other, as three cards' tables separate them.
-double cast_seconds(const CardSpec& card, const GemmConstants& constants, double elements) {
+double streamed_cast(const CardSpec& card, const GemmConstants& constants, double elements) {
   if (constants.quantise_ps == 0.0) return 0.0;
   constexpr double read_bytes = 2.0;
   return elements * (read_bytes / (copy_efficiency * card.memory_bandwidth.count()) +
                      constants.quantise_ps * 1e-12 / static_cast<double>(card.sm_count));
+}
+
+/// The floor of a product that finds its operands in their format: that of the card's products in 16 bits.
+double plain_launch_us(const CardSpec& card, const GemmConstants& constants) {
+  const GemmCalibration* plain = gemm_calibration(card, Precision::bf16);
+  return plain == nullptr ? constants.launch_us : std::min(constants.launch_us, plain->constants.launch_us);
 }
 
 Terms terms_of(const CardSpec& card, const GemmConstants& constants, const GemmShape& shape) {
@@ -81,8 +87,8 @@ Terms terms_of(const CardSpec& card, const GemmConstants& constants, const GemmS
   const double rate = sustained_rate(card, constants, shape, bytes);
   return {.compute = compute_seconds(card, constants, shape, rate),
           .memory = bytes / (constants.memory * bandwidth),
-          .launch = constants.launch_us * 1e-6,
-          .quantise = cast_seconds(card, constants, m * k)};
+          .launch = (shape.casts ? constants.launch_us : plain_launch_us(card, constants)) * 1e-6,
+          .quantise = shape.casts ? streamed_cast(card, constants, m * k) : 0.0};
 }
 
 /// The value of a cell at `log2_m`, between the two nearest m; beyond the grid the nearest.
@@ -135,6 +141,12 @@ double expected_log_ratio(const GemmResiduals& residuals, const GemmShape& shape
     sum += weight * at_rows(residuals, residuals.cells[cell], log2_m);
   }
   return sum / weights;
+}
+
+double cast_seconds(const CardSpec& card, const GemmCalibration& calibration, double elements) {
+  if (calibration.constants.quantise_ps == 0.0) return 0.0;
+  const double launch_us = calibration.constants.launch_us - plain_launch_us(card, calibration.constants);
+  return launch_us * 1e-6 + streamed_cast(card, calibration.constants, elements);
 }
 
 GemmEstimate estimate_gemm(const CardSpec& card, const GemmCalibration& calibration, const GemmShape& shape) {

@@ -26,6 +26,7 @@ namespace takt {
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   Precision precision = Precision::bf16;
+  bool casts = true;  ///< to FP8 and FP4: the activations come in 16 bits and are cast first, as in training
 
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
@@ -47,6 +48,9 @@ double modelled_gemm_seconds(const CardSpec& card, const GemmConstants& constant
 
 /// Expected natural logarithm of measured over modelled time; 0 far from anything measured.
 double expected_log_ratio(const GemmResiduals& residuals, const GemmShape& shape);
+
+/// Casting `elements` activations to the format of the products, seconds; 0 where products need no cast.
+double cast_seconds(const CardSpec& card, const GemmCalibration& calibration, double elements);
 
 GemmEstimate estimate_gemm(const CardSpec& card, const GemmCalibration& calibration, const GemmShape& shape);
 

@@ -130,11 +130,19 @@ std::string measured_provenance(const CardSpec& card) {
 
 }  // namespace
 
-KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants)
-    : card_(card), basis_(basis), constants_(basis == ComputeBasis::measured ? constants : GlobalConstants{}) {}
+KernelPricer::KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants, Clocks clocks)
+    : card_(card),
+      basis_(basis),
+      constants_(basis == ComputeBasis::measured ? constants : GlobalConstants{}),
+      gemm_slowdown_(constants_.gemm(card)) {
+  if (basis != ComputeBasis::measured || clocks == Clocks::burst) return;
+  expects(card.sustained.has_value(), "a card that states what it keeps up");
+  gemm_slowdown_ = std::max(gemm_slowdown_, 1.0 / *card.sustained);
+}
 
 KernelPricer step_pricer(const Assumptions& assumptions, const CardSpec& card, const GlobalConstants& constants) {
-  return {card, assumptions.compute, assumptions.in_situ ? constants : kernels_alone()};
+  return {card, assumptions.compute, assumptions.in_situ ? constants : kernels_alone(),
+          card.sustained ? assumptions.clocks : Clocks::burst};
 }
 
 Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
@@ -146,14 +154,14 @@ Kernel KernelPricer::gemm(const char* name, std::int64_t m, std::int64_t n, std:
   const Load load{.flops = 2.0 * rows * columns * inner,
                   .bytes = operand_bytes(precision) * (rows * inner + inner * columns) +
                            activation_bytes(precision) * rows * columns};
-  const double in_step = constants_.gemm(card_);
-  const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count() / in_step,
-                    .bytes = efficiency.memory * card_.memory_bandwidth.count() / in_step};
+  const Speed speed{.flops = efficiency.gemm * peak_of(card_, precision).count() / gemm_slowdown_,
+                    .bytes = efficiency.memory * card_.memory_bandwidth.count() / gemm_slowdown_};
   Kernel kernel = priced(kind, name, load, speed);
   if (basis_ == ComputeBasis::free) return freed(kernel);
   const GemmCalibration* calibration = gemm_calibration(card_, precision);
   if (basis_ == ComputeBasis::measured && calibration != nullptr) {
-    kernel.time = duration_from_seconds(in_step * estimate_gemm(card_, *calibration, {m, n, k, precision}).seconds);
+    kernel.time =
+        duration_from_seconds(gemm_slowdown_ * estimate_gemm(card_, *calibration, {m, n, k, precision}).seconds);
   }
   return kernel;
 }
@@ -208,6 +216,19 @@ Kernel KernelPricer::dequantise(std::int64_t weights, double bytes_per_weight) c
   const Load load{.flops = 0.0, .bytes = static_cast<double>(weights) * (bytes_per_weight + written)};
   const Speed speed{.flops = 0.0, .bytes = efficiency_for(card_, basis_).dequantise * card_.memory_bandwidth.count()};
   const Kernel kernel = priced(KernelKind::dequantise, "dequantise", load, speed);
+  return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
+}
+
+Kernel KernelPricer::cast(std::int64_t elements, Precision precision) const {
+  constexpr double read = 2.0;
+  const double count = static_cast<double>(elements);
+  const Load load{.flops = 0.0, .bytes = count * (read + operand_bytes(precision))};
+  Kernel kernel =
+      priced(KernelKind::elementwise, "cast", load,
+             {.flops = 0.0, .bytes = efficiency_for(card_, basis_).memory * card_.memory_bandwidth.count()});
+  const GemmCalibration* calibration = gemm_calibration(card_, precision);
+  if (basis_ == ComputeBasis::measured && calibration != nullptr)
+    kernel.time = duration_from_seconds(cast_seconds(card_, *calibration, count));
   return basis_ == ComputeBasis::free ? freed(kernel) : kernel;
 }
 

@@ -25,8 +25,10 @@ struct AttentionBatch {
 
 class KernelPricer {
  public:
-  /// `constants` hold under ComputeBasis::measured. The default prices a kernel that runs alone.
-  KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants = kernels_alone());
+  /// `constants` and `clocks` hold under ComputeBasis::measured. The defaults price a short kernel that runs alone.
+  /// Clocks::sustained needs a card that states its rate.
+  KernelPricer(const CardSpec& card, ComputeBasis basis, const GlobalConstants& constants = kernels_alone(),
+               Clocks clocks = Clocks::burst);
 
   /// (m x k) times (k x n); operands and result in `precision`. FLOP = 2 m n k.
   Kernel gemm(const char* name, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
@@ -44,6 +46,10 @@ class KernelPricer {
   /// NF4 to BF16 of `weights` linear weights (semantics C21).
   Kernel dequantise(std::int64_t weights, double bytes_per_weight) const;
 
+  /// `elements` activations from 16 bits to `precision`, as before a product in it; no time where its products need
+  /// none.
+  Kernel cast(std::int64_t elements, Precision precision) const;
+
   const CardSpec& card() const { return card_; }
   std::string provenance() const;  ///< "roofline with one efficiency a kind of kernel", ...
 
@@ -51,6 +57,7 @@ class KernelPricer {
   CardSpec card_;
   ComputeBasis basis_;
   GlobalConstants constants_;  ///< all 1 unless measured
+  double gemm_slowdown_;       ///< of products, by the constants or by the clock that the card keeps up
 };
 
 /// What prices kernels of `card` within a scenario's step.

@@ -50,6 +50,14 @@ inline RunResult bridge() {
   memory.components = {{"activations", Bytes(24'000'000'000)}, {"weights", Bytes(36'000'000'000)}};
   memory.peak_op = "backward, unit 79";
   metrics.blame = {{"compute", milliseconds(18'000), 0.9}, {"gpu0 -> gpu1", milliseconds(2'000), 0.1}};
+  PowerMetrics power;
+  power.limit = Power(600.0);
+  power.idle = Power(69.0);
+  power.idle_is_published = true;
+  power.watts_per_card = {350.0, 590.0};
+  power.joules_per_step = {28'000.0, 47'200.0};
+  power.joules_per_token = {0.2136, 0.3601};
+  run.power = power;
   return run;
 }
 

@@ -57,6 +57,11 @@ TEST_CASE("takt.result/1 has the keys of the schema, in order", "[report]") {
   REQUIRE(*memory.find("components")->find("weights") == Json(std::int64_t{36'000'000'000}));
   REQUIRE(keys(*result.find("host")) == std::vector<std::string>{"ram_bytes", "ram_available_bytes", "ram_fits", "nvme_bytes",
                                                                 "checkpoint_bytes"});
+  const Json& power = *result.find("power");
+  REQUIRE(keys(power) == std::vector<std::string>{"card_limit_w", "card_idle_w", "card_idle_published", "card_w",
+                                                  "step_j", "token_j", "mtoken_kwh"});
+  REQUIRE(keys(*power.find("card_w")) == std::vector<std::string>{"low", "high"});
+  REQUIRE(*power.find("step_j")->find("high") == Json(47'200.0));
   const Json& blamed = std::get<Json::Array>(result.find("blame")->value).at(0);
   REQUIRE(keys(blamed) == std::vector<std::string>{"resource", "seconds", "share"});
   REQUIRE(keys(*result.find("provenance")) == std::vector<std::string>{"compute", "links"});
