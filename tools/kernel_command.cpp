@@ -1,115 +1,55 @@
 // takt kernel: what the kernel model says of one kernel, or of a file of them.
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "config/card_state.hpp"
 #include "config/csv.hpp"
 #include "config/library.hpp"
-#include "report/format.hpp"
+#include "config/quantity.hpp"
+#include "kernel_kinds.hpp"
 #include "report/kernel_table.hpp"
-#include "workload/optimizer.hpp"
 #include "workload/precision.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <set>
 
 namespace takt {
 namespace {
 
-/// A kind of kernel with the numbers that describe one.
-struct Kind {
-  const char* name;
-  std::vector<const char*> numbers;
-  PricedKernel (*price)(const KernelPricer& pricer, const std::vector<std::int64_t>& numbers, Precision precision,
-                        const ParsedOptions& options);
-};
-
-PricedKernel price_gemm(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,
-                        const ParsedOptions&) {
-  return priced_gemm(pricer, {n[0], n[1], n[2], precision});
-}
-
-PricedKernel price_attention(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,
-                             const ParsedOptions& options) {
-  TransformerShape shape;
-  shape.query_heads = n[2];
-  shape.kv_heads = n[3];
-  shape.head_dim = n[4];
-  const AttentionPass pass = options.has("backward") ? AttentionPass::backward : AttentionPass::forward;
-  const std::string form = options.value("attention").value_or("flash");
-  const AttentionKernel kernel = form == "eager"          ? AttentionKernel::eager
-                                 : form == "sdpa-mask"    ? AttentionKernel::sdpa_mask
-                                 : form == "flash-triton" ? AttentionKernel::flash_triton
-                                                          : AttentionKernel::flash;
-  return priced_by_roofline(pricer, pricer.attention({n[0], {n[1]}}, shape, kernel, pass, precision), precision);
-}
-
-PricedKernel price_elementwise(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,
-                               const ParsedOptions&) {
-  return priced_by_roofline(pricer, pricer.memory("elementwise", Bytes(n[0])), precision);
-}
-
-PricedKernel price_optimizer(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,
-                             const ParsedOptions& options) {
-  const std::string name = options.value("optimizer").value_or("adamw");
-  const Optimizer optimizer = name == "sgd"          ? Optimizer::sgd
-                              : name == "adamw-8bit" ? Optimizer::adamw_8bit
-                                                     : Optimizer::adamw;
-  const OptimizerForm form = options.has("foreach") ? OptimizerForm::foreach_ : OptimizerForm::fused;
-  const double traffic = optimizer_cost(optimizer, form, MasterFormat::fp32).traffic;
-  const Bytes bytes(std::llround(traffic * static_cast<double>(n[0])));
-  return priced_by_roofline(pricer, pricer.memory("optimizer", bytes, KernelKind::optimizer), precision);
-}
-
-PricedKernel price_dequantise(const KernelPricer& pricer, const std::vector<std::int64_t>& n, Precision precision,
-                              const ParsedOptions&) {
-  constexpr double nf4_double_quantised = 4.127 / 8.0;  // bytes a weight (semantics C20)
-  return priced_by_roofline(pricer, pricer.dequantise(n[0], nf4_double_quantised), precision);
-}
-
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {"gemm", {"M", "N", "K"}, price_gemm},
-      {"attention", {"BATCH", "SEQUENCE", "HEADS", "KV_HEADS", "HEAD_DIM"}, price_attention},
-      {"elementwise", {"BYTES"}, price_elementwise},
-      {"optimizer", {"ELEMENTS"}, price_optimizer},
-      {"dequant", {"WEIGHTS"}, price_dequantise}};
-  return all;
-}
-
-std::string usage_of(const Kind& kind) {
-  std::string text = std::string("takt kernel ") + kind.name;
-  for (const char* number : kind.numbers) text += std::string(" ") + number;
-  return text;
+Result<const KernelKindOption*> kind_named(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const KernelKindOption& kind : kernel_kinds()) {
+    if (!words.empty() && words.front() == kind.name) return &kind;
+    names.push_back(kind.name);
+  }
+  const std::string word = words.empty() ? "" : words.front();
+  const std::optional<std::string> near = did_you_mean(word, names);
+  return usage_error(words.empty() ? "takt kernel needs a kernel" : "there is no kernel \"" + word + "\"",
+                     near ? "did you mean \"" + *near + "\"?" : "one of " + join(names, ", "));
 }
 
 /// One kernel from words such as {"gemm", "4096", "8192", "8192"}.
 Result<PricedKernel> priced(const std::vector<std::string>& words, const KernelPricer& pricer, Precision precision,
                             const ParsedOptions& options) {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds()) {
-    names.emplace_back(kind.name);
-    if (words.empty() || words.front() != kind.name) continue;
-    if (words.size() != kind.numbers.size() + 1)
-      return usage_error("kernel " + words.front() + " takes other numbers", usage_of(kind));
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      constexpr double most = 1e15;
-      const std::optional<double> number = number_in(words[i]);
-      if (!number || *number < 1.0 || *number > most || *number != std::floor(*number)) {
-        return usage_error(
-            std::string(kind.numbers[i - 1]) + " is a whole number from 1 to 1e15, not \"" + words[i] + "\"",
-            usage_of(kind));
-      }
-      numbers.push_back(static_cast<std::int64_t>(*number));
+  const Result<const KernelKindOption*> kind = kind_named(words);
+  if (!kind) return kind.diagnostics();
+  const std::vector<std::string>& names = (*kind)->numbers;
+  if (words.size() != names.size() + 1)
+    return usage_error("kernel " + words.front() + " takes other numbers", usage_of(**kind));
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    constexpr double most = 1e15;
+    const std::optional<double> number = number_in(words[i]);
+    if (!number || *number < 1.0 || *number > most || *number != std::floor(*number)) {
+      return usage_error(names[i - 1] + " is a whole number from 1 to 1e15, not \"" + words[i] + "\"",
+                         usage_of(**kind));
     }
-    PricedKernel result = kind.price(pricer, numbers, precision, options);
-    for (const std::string& word : words) result.what += (result.what.empty() ? "" : " ") + word;
-    return result;
+    numbers.push_back(static_cast<std::int64_t>(*number));
   }
-  const std::string word = words.empty() ? "" : words.front();
-  std::string hint = "one of ";
-  for (const std::string& name : names) hint += (&name == &names.front() ? "" : ", ") + name;
-  if (const auto near = did_you_mean(word, names)) hint = "did you mean \"" + *near + "\"?";
-  return usage_error(words.empty() ? "takt kernel needs a kernel" : "there is no kernel \"" + word + "\"", hint);
+  Result<PricedKernel> result = (*kind)->price(pricer, numbers, precision, options);
+  if (result) result->what = join(words, " ");
+  return result;
 }
 
 /// The kernels of a file, one a row: "gemm,4096 8192 8192".
@@ -138,40 +78,84 @@ Result<std::vector<PricedKernel>> priced_batch(const std::string& file, const Ke
   return kernels;
 }
 
+/// An option that another kernel takes, or nothing.
+std::optional<Diagnostic> foreign_option(const ParsedOptions& options) {
+  const Result<const KernelKindOption*> kind = kind_named(options.arguments);
+  if (!kind) return std::nullopt;  // which is told anyway
+  std::set<std::string> of_kinds;
+  for (const KernelKindOption& other : kernel_kinds()) of_kinds.insert(other.options.begin(), other.options.end());
+  const std::vector<std::string>& own = (*kind)->options;
+  for (const std::string& option : of_kinds) {
+    if (!options.has(option) || std::find(own.begin(), own.end(), option) != own.end()) continue;
+    std::string takes = (*kind)->name + " takes none of its own";
+    if (!own.empty()) takes = (*kind)->name + " takes --" + join(own, ", --");
+    return usage_error("--" + option + " says nothing of kernel " + (*kind)->name, takes);
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<PricedKernel>> asked_kernels(const ParsedOptions& options, const KernelPricer& pricer,
                                                 Precision precision) {
-  if (options.has("batch")) return priced_batch(*options.value("batch"), pricer, precision, options);
+  if (options.has("batch")) {
+    if (!options.arguments.empty())
+      return usage_error("--batch names the kernels", "leave out " + options.arguments[0]);
+    return priced_batch(*options.value("batch"), pricer, precision, options);
+  }
+  if (const std::optional<Diagnostic> foreign = foreign_option(options)) return *foreign;
   Result<PricedKernel> kernel = priced(options.arguments, pricer, precision, options);
   if (!kernel) return kernel.diagnostics();
   return std::vector<PricedKernel>{std::move(*kernel)};
+}
+
+/// The card that is asked for, held to the limit that is asked for.
+Result<CardSpec> asked_card(const ParsedOptions& options, const Environment& environment) {
+  SourcePlace place;
+  place.file = "command line";
+  Library library(search_path(environment.takt_path));
+  Result<CardSpec> card = library.card(*options.value("card"), place);
+  if (!card || !options.has("power-limit")) return card;
+  const std::string text = *options.value("power-limit");
+  const ParsedQuantity<Power> limit = parse_quantity<Power>(text);
+  if (!limit.value) return usage_error("--power-limit " + limit.problem.message, limit.problem.hint);
+  return card_in_state(*card, {"", {}, limit.value, place});
 }
 
 ExitStatus execute(const ParsedOptions& options, const Environment& environment) {
   const std::string dtype = options.value("dtype").value_or("bf16");
   const std::optional<Precision> precision = precision_named(dtype);
   if (!options.has("card") || !precision) {
-    environment.err << render(
-        precision ? usage_error("takt kernel needs a card", "--card h200-nvl")
-                  : usage_error("there is no precision \"" + dtype + "\"", "bf16, fp16, fp32, tf32, fp8 or nvfp4"));
+    environment.err << render(precision ? usage_error("takt kernel needs a card", "--card h200-nvl")
+                                        : usage_error("there is no precision \"" + dtype + "\"",
+                                                      "bf16, fp16, fp32, tf32, fp8, mxfp8 or nvfp4"));
     return ExitStatus::wrong_usage;
   }
-  SourcePlace place;
-  place.file = "command line";
-  Library library(search_path(environment.takt_path));
-  const Result<CardSpec> card = library.card(*options.value("card"), place);
+  const Result<CardSpec> card = asked_card(options, environment);
   environment.err << render(card.diagnostics());
   if (!card) return ExitStatus::invalid;
   if (card->dense_peak.count(*precision) == 0) {
     environment.err << render(usage_error(card->name + " does not have " + dtype, "see [peak] of " + card->file));
     return ExitStatus::invalid;
   }
-  const KernelPricer pricer(*card, ComputeBasis::measured);
+  const Clocks clocks = options.value("clocks").value_or("burst") == "sustained" ? Clocks::sustained : Clocks::burst;
+  if (clocks == Clocks::sustained && !card->sustained) {
+    environment.err << render(usage_error("nobody measured which clock " + card->name + " keeps up",
+                                          "leave --clocks out, or add `sustained` to " + card->file));
+    return ExitStatus::invalid;
+  }
+  const KernelPricer pricer(*card, ComputeBasis::measured, kernels_alone(), clocks);
   const Result<std::vector<PricedKernel>> kernels = asked_kernels(options, pricer, *precision);
   environment.err << render(kernels.diagnostics());
   if (!kernels) return options.has("batch") ? ExitStatus::invalid : ExitStatus::wrong_usage;
   environment.out << (options.value("format").value_or("table") == "csv" ? kernel_csv(*kernels, pricer)
                                                                          : kernel_table(*kernels, pricer));
   return ExitStatus::done;
+}
+
+std::string kinds_text() {
+  std::string text;
+  for (const KernelKindOption& kind : kernel_kinds())
+    text += (text.empty() ? "" : "; ") + kind.name + ' ' + join(kind.numbers, " ");
+  return text;
 }
 
 }  // namespace
@@ -181,17 +165,32 @@ Command kernel_command() {
       "kernel",
       "KERNEL NUMBER...",
       "predicted time of one kernel, its rate, and which limit holds",
-      "Kernels: gemm M N K; attention BATCH SEQUENCE HEADS KV_HEADS HEAD_DIM; elementwise BYTES; optimizer ELEMENTS; "
-      "dequant WEIGHTS. Prices them on a card as a run does (alone, on an idle card) and says what limits them, how "
-      "much of the "
-      "peak they reach, and how far the prediction may be off. Attention is causal.",
+      "Kernels: " + kinds_text() +
+          ". Prices them on a card as a run does (alone, on an idle card) and says what limits them, how much of the "
+          "peak they reach, and within what nine in ten measurements lie, with what that rests on. Attention is "
+          "causal. "
+          "The head is gemm TOKENS VOCABULARY HIDDEN; norm, rope, activation and residual are parts of a Llama-like "
+          "layer; products in FP8 and FP4 include the cast of their activations, which cast prices alone.",
       {{"card", "CARD", "the card, e.g. h200-nvl", {}},
        {"dtype", "TYPE", "precision of the operands; default bf16", {}},
-       {"backward", "", "attention: the backward pass", {}},
+       {"power-limit", "WATTS", "the card held to a limit at which it was measured, e.g. \"450 W\"", {}},
+       {"clocks",
+        "CLOCKS",
+        "products at the clock of short benchmarks (burst, the default) or sustained",
+        {"burst", "sustained"}},
+       {"backward", "", "attention, loss and parts of a layer: the backward pass", {}},
        {"attention",
         "FORM",
         "attention: flash (default), flash-triton, sdpa-mask or eager",
         {"flash", "flash-triton", "sdpa-mask", "eager"}},
+       {"form",
+        "FORM",
+        "norm, rope, activation, residual: eager (default), compiled or fused",
+        {"eager", "compiled", "fused"}},
+       {"loss",
+        "FORM",
+        "loss: eager (default), compiled, fused or fused-linear",
+        {"eager", "compiled", "fused", "fused-linear"}},
        {"optimizer", "NAME", "optimizer: adamw (default), adamw-8bit or sgd", {"adamw", "adamw-8bit", "sgd"}},
        {"foreach", "", "optimizer: PyTorch's foreach form, not the fused one", {}},
        {"batch", "FILE.csv", "many kernels: columns kernel, numbers (\"gemm,4096 8192 8192\")", {}},

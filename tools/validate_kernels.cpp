@@ -1,3 +1,4 @@
+#include "report/kernel_points_table.hpp"
 #include "report/kernel_table.hpp"
 #include "report/kernel_validation.hpp"
 #include "validation.hpp"
@@ -31,7 +32,7 @@ Result<std::map<std::string, CardSpec>> cards_of(const std::vector<GemmPoint>& p
 ProductOutcome outcome_of(const GemmPoint& point, const CardSpec& card) {
   const KernelPricer pricer(card, ComputeBasis::measured);
   const PricedKernel priced = priced_gemm(pricer, point.shape);
-  return {point, to_seconds(priced.kernel.time), priced.interval, 0.0};
+  return {point, to_seconds(priced.kernel.time), priced.interval.relative, 0.0};
 }
 
 /// What the scores held out, beside what the cards' files say.
@@ -43,6 +44,20 @@ void add_held_out(std::vector<ProductOutcome>& outcomes, const std::vector<GemmS
       if (is_its) outcome.held_out_s = score.held_out_s[next++];
     }
   }
+}
+
+/// Kernels that others published one by one. Errors: the file cannot be read, or names what is not there.
+Diagnostics add_published(ValidatedPart& part, const std::string& file, Library& library) {
+  const Result<SourceText> text = read_text_file(file);
+  if (!text) return text.diagnostics();
+  const Result<std::vector<KernelPoint>> points = read_kernel_points(*text);
+  if (!points) return points.diagnostics();
+  const Result<std::vector<PointScore>> scores = score_points(*points, library);
+  if (!scores) return scores.diagnostics();
+  part.text += '\n' + kernel_points_table(*points, *scores);
+  part.csv += point_rows_csv(*points, *scores);
+  for (std::string& left : left_point_bounds(*scores)) part.left_bounds.push_back(std::move(left));
+  return {};
 }
 
 }  // namespace
@@ -65,6 +80,11 @@ Result<ValidatedPart> validate_kernels(const ValidationRows& rows, Library& libr
   for (const GemmScore& score : scores) {
     if (!is_within_bounds(score)) part.left_bounds.push_back("matrix products on " + score.card);
   }
+  const double coverage = one_number_coverage(scores);
+  const GemmBounds bounds;
+  if (coverage < bounds.least_within || coverage > bounds.most_within)
+    part.left_bounds.push_back("the interval of cards with one number");
+  if (Diagnostics errors = add_published(part, rows.folder + "/published.csv", library); !errors.empty()) return errors;
   return part;
 }
 

@@ -3,6 +3,7 @@
 #include "base/quantile.hpp"
 #include "base/text.hpp"
 #include "config/toml_text.hpp"
+#include "workload/kernel_interval.hpp"
 #include "workload/precision.hpp"
 
 #include <algorithm>
@@ -135,7 +136,6 @@ FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, 
 
 FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<const GemmPoint> points,
                        const std::string& source) {
-  constexpr double interval = 0.25;  // GemmScore::one_number_median and its 90th percentile, 14 to 23 % in BF16
   const Precision precision = points.front().shape.precision;
   const GemmCalibration* own = gemm_calibration(other, precision);
   expects(own != nullptr && own->like.empty(), "a card with constants of its own");
@@ -145,7 +145,7 @@ FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<co
   fit.calibration = *own;
   fit.calibration.constants = with_fitted_efficiency(card, own->constants, points);
   fit.calibration.like = other.id;
-  fit.calibration.interval = interval;
+  fit.calibration.interval = one_number_interval;
   fit.calibration.source = source;
   std::vector<double> errors;
   for (const GemmPoint& point : points)

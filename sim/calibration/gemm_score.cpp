@@ -66,8 +66,10 @@ class Scorer {
       log_efficiency += std::log(with_fitted_efficiency(others[i], shared, measured[i]).efficiency);
     shared.efficiency = std::exp(log_efficiency / static_cast<double>(others.size()));
     const std::vector<GemmPoint>& points = by_card.at(score.card);
-    score.unknown_within = share_within(errors_of(card, shared, points), unknown_interval(score.precision));
-    score.one_number_median = quantile(errors_of(card, with_fitted_efficiency(card, shared, points), points), 0.5);
+    score.unknown_within = share_within(errors_of(card, shared, points), no_point_interval(score.precision));
+    const std::vector<double> errors = errors_of(card, with_fitted_efficiency(card, shared, points), points);
+    score.one_number_median = quantile(errors, 0.5);
+    score.one_number_within = share_within(errors, one_number_interval);
   }
 
   const std::function<const CardSpec&(const std::string&)>& card_of_;
@@ -91,10 +93,6 @@ std::vector<GemmScore> score_gemm(std::span<const GemmPoint> points,
   return scores;
 }
 
-double unknown_interval(Precision precision) {
-  return precision == Precision::fp8 || precision == Precision::nvfp4 ? 0.45 : 0.35;
-}
-
 GemmBounds bounds_of(Precision precision) {
   GemmBounds bounds;
   if (precision == Precision::fp8 || precision == Precision::nvfp4) {
@@ -107,9 +105,21 @@ GemmBounds bounds_of(Precision precision) {
 bool is_within_bounds(const GemmScore& score) {
   const GemmBounds bounds = bounds_of(score.precision);
   const bool has_others = score.unknown_within > 0.0;
-  return score.median <= bounds.median && score.p90 <= bounds.p90 &&
+  const bool covers = score.interval == 0.0 ||
+                      (score.within_interval >= bounds.least_within && score.within_interval <= bounds.most_within);
+  return score.median <= bounds.median && score.p90 <= bounds.p90 && covers &&
          (!has_others ||
-          (score.one_number_median <= bounds.one_number_median && score.unknown_within >= bounds.unknown_within));
+          (score.one_number_median <= bounds.one_number_median && score.unknown_within >= bounds.least_within));
+}
+
+double one_number_coverage(std::span<const GemmScore> scores) {
+  double within = 0.0, products = 0.0;
+  for (const GemmScore& score : scores) {
+    if (score.unknown_within == 0.0) continue;
+    within += score.one_number_within * static_cast<double>(score.points);
+    products += static_cast<double>(score.points);
+  }
+  return products > 0.0 ? within / products : 0.0;
 }
 
 }  // namespace takt

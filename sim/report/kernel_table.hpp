@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workload/gemm_model.hpp"
+#include "workload/kernel_interval.hpp"
 #include "workload/pricer.hpp"
 
 #include <string>
@@ -14,13 +15,14 @@ struct PricedKernel {
   Kernel kernel;
   Precision precision = Precision::bf16;
   std::string limit;      ///< "compute", "memory", "launch"
-  double interval = 0.0;  ///< relative, 90 %; 0: not known
+  KernelInterval interval;
 };
 
 PricedKernel priced_gemm(const KernelPricer& pricer, const GemmShape& shape);
 
 /// A kernel that the pricer priced by a roofline; the longer of its two times is its limit.
-PricedKernel priced_by_roofline(const KernelPricer& pricer, const Kernel& kernel, Precision precision);
+PricedKernel priced_by_roofline(const KernelPricer& pricer, const Kernel& kernel, Precision precision,
+                                KernelInterval interval);
 
 std::string kernel_table(const std::vector<PricedKernel>& kernels, const KernelPricer& pricer);
 std::string kernel_csv(const std::vector<PricedKernel>& kernels, const KernelPricer& pricer);

@@ -29,6 +29,7 @@ std::string kernel_validation_table(const std::vector<GemmScore>& scores) {
                {"worst", Align::right},
                {"in interval", Align::right},
                {"one number", Align::right},
+               {"in its interval", Align::right},
                {"unknown card", Align::right},
                {"bounds"}});
   std::size_t products = 0;
@@ -37,7 +38,8 @@ std::string kernel_validation_table(const std::vector<GemmScore>& scores) {
     table.row({score.card, std::string(name_of(score.precision)), format_count(static_cast<std::int64_t>(score.points)),
                format_share(score.median), format_share(score.p90), format_share(score.worst),
                share_or_dash(score.within_interval), share_or_dash(score.one_number_median),
-               share_or_dash(score.unknown_within), is_within_bounds(score) ? "held" : "LEFT"});
+               share_or_dash(score.one_number_within), share_or_dash(score.unknown_within),
+               is_within_bounds(score) ? "held" : "LEFT"});
   }
   const GemmBounds wide = bounds_of(Precision::bf16), narrow = bounds_of(Precision::fp8);
   return fmt::format("Matrix products, {} measured\n\n", format_count(static_cast<std::int64_t>(products))) +
@@ -46,12 +48,16 @@ std::string kernel_validation_table(const std::vector<GemmScore>& scores) {
              "\nmedian, 90th pct, worst: relative errors of weight shapes (n, k) held out by hash, a quarter at a "
              "time, "
              "everything\n  fitted to the rest; in interval: share of them within the interval of the card's file\n"
-             "one number: median error with the card left out of the fit but its median efficiency given\n"
+             "one number: median error with the card left out of the fit but its median efficiency given, and share "
+             "within {} %:\n  {} of all products\n"
              "unknown card: share within {} % ({} % in FP8 and NVFP4) with nothing of the card given\n"
-             "bounds: median {} %, 90th pct {} % ({} %, {} % in FP8 and NVFP4), one number {} %, unknown card {} %\n",
-             unknown_interval(Precision::bf16) * 100, unknown_interval(Precision::fp8) * 100, wide.median * 100,
-             wide.p90 * 100, narrow.median * 100, narrow.p90 * 100, wide.one_number_median * 100,
-             wide.unknown_within * 100);
+             "bounds: median {} %, 90th pct {} % ({} %, {} % in FP8 and NVFP4), in interval {} to {} %, one number {} "
+             "%,\n"
+             "  unknown card at least {} %; of all products with one number {} to {} % in its interval\n",
+             one_number_interval * 100, format_share(one_number_coverage(scores)),
+             no_point_interval(Precision::bf16) * 100, no_point_interval(Precision::fp8) * 100, wide.median * 100,
+             wide.p90 * 100, narrow.median * 100, narrow.p90 * 100, wide.least_within * 100, wide.most_within * 100,
+             wide.one_number_median * 100, wide.least_within * 100, wide.least_within * 100, wide.most_within * 100);
 }
 
 std::string product_table(const std::vector<ProductOutcome>& outcomes) {

@@ -145,6 +145,12 @@ EndKernels head_kernels(const Recipe& recipe, const KernelPricer& pricer) {
   return kernels;
 }
 
+double loss_traffic(CrossEntropy form, bool backward) {
+  if (form == CrossEntropy::fused_linear) return backward ? 0.0 : fused_linear_loss.traffic;
+  const LossPasses passes = loss_passes(form);
+  return backward ? passes.backward.traffic : passes.forward.traffic;
+}
+
 std::int64_t loss_chunk(const Recipe& recipe) {
   const std::int64_t hidden = recipe.shape.hidden;
   const std::int64_t parts = std::max<std::int64_t>(1, (recipe.shape.vocabulary + hidden - 1) / hidden);

@@ -83,32 +83,14 @@ TEST_CASE("the completion script knows every command and option", "[tools]") {
   REQUIRE(has(script, "complete -o filenames -F _takt takt\n"));
 }
 
-TEST_CASE("takt kernel prices one kernel or a file of them", "[tools]") {
+TEST_CASE("takt kernel prices one kernel and needs a card", "[tools]") {
   const Outcome gemm = takt_command({"kernel", "gemm", "8192", "8192", "8192", "--card", "h200-nvl"});
   REQUIRE(gemm.status == ExitStatus::done);
   CHECK(has(gemm.out, "NVIDIA H200 NVL: GEMM model fitted to measurements of h200-sxm, scaled"));
   CHECK(has(gemm.out, "compute"));
-  const Outcome csv = takt_command({"kernel", "elementwise", "4000000000", "--card", "h200-nvl", "--format", "csv"});
-  CHECK(has(csv.out, "elementwise 4000000000,h200-nvl,bf16,"));
-  struct Case {
-    std::vector<std::string> words;
-    std::string message;
-  };
-  const std::vector<Case> cases = {
-      {{"kernel", "gemm", "1", "2", "3"}, "error: takt kernel needs a card\nhint: --card h200-nvl\n"},
-      {{"kernel", "gem", "1", "2", "3", "--card", "l40s"},
-       "error: there is no kernel \"gem\"\nhint: did you mean \"gemm\"?\n"},
-      {{"kernel", "gemm", "1", "2", "--card", "l40s"},
-       "error: kernel gemm takes other numbers\nhint: takt kernel gemm M N K\n"},
-      {{"kernel", "gemm", "1", "2", "x", "--card", "l40s"},
-       "error: K is a whole number from 1 to 1e15, not \"x\"\nhint: takt kernel gemm M N K\n"},
-      {{"kernel", "gemm", "1", "2", "3", "--card", "l40s", "--dtype", "bf17"},
-       "error: there is no precision \"bf17\"\nhint: bf16, fp16, fp32, tf32, fp8 or nvfp4\n"}};
-  for (const Case& c : cases) {
-    const Outcome outcome = takt_command(c.words);
-    CHECK(outcome.status == ExitStatus::wrong_usage);
-    CHECK(outcome.err == c.message);
-  }
+  const Outcome nowhere = takt_command({"kernel", "gemm", "1", "2", "3"});
+  CHECK(nowhere.status == ExitStatus::wrong_usage);
+  CHECK(nowhere.err == "error: takt kernel needs a card\nhint: --card h200-nvl\n");
 }
 
 TEST_CASE("takt calibrate refuses what it cannot fit", "[tools]") {
