@@ -93,6 +93,8 @@ TEST_CASE("takt kernel: power limits and sustained clocks", "[tools][kernel]") {
   };
   CHECK(with({"--power-limit", "600 W"}) == with({}));
   CHECK(with({"--power-limit", "300 W"}) > 1.3 * with({}));
+  CHECK(priced({"gemm", "8192", "8192", "8192", "--power-limit", "450 W"}, server).interval ==
+        Approx(priced(gemm, server).interval + 0.06).margin(0.001));
   CHECK(with({"--clocks", "sustained"}) == Approx(with({}) / 0.919).epsilon(1e-6));
 }
 
