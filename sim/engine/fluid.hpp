@@ -28,6 +28,7 @@
 
 #include "collective/activity.hpp"
 #include "engine/executor.hpp"
+#include "engine/instant_queue.hpp"
 #include "engine/max_min.hpp"
 #include "engine/timeline.hpp"
 #include "topology/resource.hpp"
@@ -49,16 +50,16 @@ class FluidNetwork {
   /// What runs: see Activity. `owner` is handed back by complete().
   struct Flow {
     double work = 0.0, cap = 0.0, weight = 1.0, payload = 1.0;
+    Cause cap_cause = Cause::own_speed;   ///< what its time is charged to while its cap holds it
     /// The rate at which it would run alone, if its time is to be split: a kernel at 0.8 of its own speed is charged 0.8
     /// of the time to itself and 0.2 to what slows it. 0: all time goes to what holds its rate.
     double alone = 0.0;
-    std::span<const Demand> demands;
+    std::span<const Demand> demands;   ///< one is copied; several must stay where they are while it runs
     std::uint64_t owner = 0;
   };
-  /// Starts an activity. The demands are copied. While its cap holds it, its time is charged to Cause::own_speed, until
-  /// set_cap says otherwise.
+  /// Starts an activity.
   RunningId start(Duration now, const Flow& flow);
-  void set_cap(Duration now, RunningId id, double cap, Cause cap_cause);
+  void set_cap(RunningId id, double cap, Cause cap_cause);
 
   /// Re-solves what changed. Call when all changes of the instant are told.
   void solve(Duration now);
@@ -86,63 +87,81 @@ class FluidNetwork {
     std::uint64_t owner = 0, serial = 0;
     std::uint32_t generation = 0, mark = 0, set = 0;
     Cause cap_cause = Cause::own_speed, cause = Cause::none;
-    ResourceId cause_resource{}, highest_resource{};
     bool highest_is_resource = false, live = false, changed = false;
-    std::vector<Demand> demands;
-    std::vector<std::uint32_t> positions;   // of its entries in the resources' user lists
+    ResourceId cause_resource{}, highest_resource{};
+    Demand only_demand;
+    const Demand* several_demands = nullptr;  // null: at most one
+    std::uint32_t demand_count = 0;
+    std::vector<std::uint32_t> positions;     // of its entries in the resources' user lists
     std::vector<Charge> charges;
+
+    std::span<const Demand> demands() const {
+      return {several_demands == nullptr ? &only_demand : several_demands, demand_count};
+    }
   };
   struct User {
     std::uint32_t activity = 0, demand = 0;
+    double per_unit = 1.0;
   };
   struct ResourceState {
     std::vector<User> users;
     double rate = 0.0;
-    double left = 0.0;                       // capacity left by activities below the floor, during a solve
     Duration busy_since{};
     std::uint32_t mark = 0, local = 0, set = 0;
     bool can_bind = false, touched = false, rate_touched = false;
   };
-  struct Finish {
-    Duration time{};
-    std::uint64_t serial = 0;
-    std::uint32_t activity = 0, generation = 0;
-    bool operator>(const Finish& other) const {
-      return time != other.time ? time > other.time : serial > other.serial;
-    }
-  };
   struct Component {
     std::vector<std::uint32_t> activities, resources;
+    std::vector<std::uint32_t> shared;   // positions in `resources` of those that others use, too
     MaxMinProblem problem;
   };
-
   /// What a component's solution means for the activities outside it that share a resource with it.
   struct Edge {
     double level = std::numeric_limits<double>::infinity();   // phi at which the resource holds members
     bool changed = false;                                     // a member's rate on it has
   };
 
+  /// Of an activity, when it will be done at its present rate.
+  struct Finish {
+    std::uint64_t serial = 0;
+    std::uint32_t activity = 0, generation = 0;
+  };
+
+  // What changes (fluid.cpp)
+  std::uint32_t new_slot();
+  bool holds(const Finish& finish) const {
+    return running_[finish.activity].live && running_[finish.activity].generation == finish.generation;
+  }
   void touch(std::uint32_t resource);
+  void touch_rate(std::uint32_t resource);
   void mark_changed(std::uint32_t activity);
-  void set_highest(Running& running);
+  void set_highest(Running& running) const;
+  void attach(Duration now, std::uint32_t activity);
+  void detach(Duration now, std::uint32_t activity);
+  static void close_charge(Duration now, Running& running);
+
+  // What follows from it (fluid_solve.cpp)
   void refresh_binding();
+  void refresh_binding_of(std::uint32_t resource);
   static bool is_held_by(const Running& running, std::uint32_t resource);
-  void lower_floor_for_new(std::uint32_t resource);
+  double level_of_new(std::uint32_t resource) const;
   bool keeps_its_rate(const Running& running) const;
+  bool is_bound(const Running& running) const;
   void add_member(std::uint32_t activity);
   void add_all_reachable();
   void gather(std::uint32_t seed, Component& component);
-  std::size_t gather_all();
+  double left_for_members(std::uint32_t resource, Component& component);
+  void gather_all();
+  void solve_all();
   void widen(const Component& component);
-  void solve_all(std::size_t count);
-  void solve_component(Component& component) const;
-  void apply(Duration now, const Component& component);
+  void apply(Duration now);
+  void apply_component(Duration now, const Component& component);
+  void apply_unbound(Duration now, std::uint32_t activity);
   void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
-  void detach(Duration now, std::uint32_t activity);
-  void close_charge(Duration now, Running& running);
   void publish_rates(Duration now);
-  void push_finish(const Finish& finish);
-  void drop_stale();
+
+  /// Components of fewer activities than this are not worth a second thread.
+  static constexpr std::size_t parallel_grain = 256;
 
   const ResourceTable& table_;
   FluidOptions options_;
@@ -150,11 +169,16 @@ class FluidNetwork {
   std::vector<std::uint32_t> free_;
   std::vector<ResourceState> states_;
   std::vector<ResourceUse> use_;
-  std::vector<std::uint32_t> touched_, changed_, rate_touched_, seeds_;
+  std::vector<std::uint32_t> touched_, rate_touched_;
+  std::vector<std::uint32_t> changed_;      // new, or with another cap
+  std::vector<std::uint32_t> seeds_;        // activities that touched resources put into the set
   std::vector<std::uint32_t> members_;      // of the set that is solved at this instant
-  std::vector<Finish> finishes_;            // a heap, soonest first; stale entries carry an old generation
-  std::vector<Component> components_;
+  std::vector<std::uint32_t> unbound_;      // those of them that no resource binds
+  std::vector<Component> components_;       // of the others; the first component_count_ of them
+  std::size_t component_count_ = 0;
   std::vector<Edge> edges_;                 // of a component's resources
+  InstantQueue<Finish> finishes_;
+  std::vector<Finish> due_;
   std::vector<RateChange> rate_changes_;
   double floor_ = std::numeric_limits<double>::infinity();   // no change of this instant reaches below this phi
   std::uint64_t next_serial_ = 0;

@@ -7,62 +7,42 @@
 namespace takt {
 
 void MaxMinProblem::clear() {
-  weight.clear();
-  cap.clear();
-  first_use.assign(1, 0);
-  uses.clear();
-  capacity.clear();
-}
-
-std::uint32_t MaxMinProblem::add_resource(double capacity_of_it) {
-  capacity.push_back(capacity_of_it);
-  return static_cast<std::uint32_t>(capacity.size() - 1);
-}
-
-void MaxMinProblem::begin_activity(double weight_of_it, double cap_of_it) {
-  weight.push_back(weight_of_it);
-  cap.push_back(cap_of_it);
-  first_use.push_back(first_use.back());
-}
-
-void MaxMinProblem::add_use(std::uint32_t resource, double per_unit) {
-  uses.push_back({resource, per_unit});
-  ++first_use.back();
-}
-
-/// Transposes the uses: which activities use a resource.
-void MaxMinProblem::index_users() {
-  const std::size_t resources = capacity.size();
-  first_user_.assign(resources + 1, 0);
-  for (const Use& use : uses) ++first_user_[use.resource + 1];
-  for (std::size_t r = 0; r < resources; ++r) first_user_[r + 1] += first_user_[r];
-  users_.resize(uses.size());
-  cursor_.assign(first_user_.begin(), first_user_.end() - 1);
-  for (std::uint32_t a = 0; a < activities(); ++a) {
-    for (std::uint32_t u = first_use[a]; u < first_use[a + 1]; ++u) users_[cursor_[uses[u].resource]++] = a;
-  }
+  activities_.clear();
+  resources_.clear();
+  use_count_ = 0;
+  has_caps_ = false;
 }
 
 /// The activities that a cap can stop at all, by the phi at which it does.
 void MaxMinProblem::order_caps() {
   caps_.clear();
-  for (std::uint32_t a = 0; a < activities(); ++a) {
-    if (cap[a] < std::numeric_limits<double>::infinity()) caps_.push_back({cap[a] / weight[a], a});
+  if (!has_caps_) return;
+  for (std::uint32_t a = 0; a < activities_.size(); ++a) {
+    const Activity& activity = activities_[a];
+    if (activity.cap < std::numeric_limits<double>::infinity()) caps_.push_back({activity.cap / activity.weight, a});
   }
-  std::sort(caps_.begin(), caps_.end(), [](const Level& a, const Level& b) {
-    return a.phi != b.phi ? a.phi < b.phi : a.id < b.id;
-  });
+  std::sort(caps_.begin(), caps_.end(), [](const Level& a, const Level& b) { return higher(b, a); });
+}
+
+void MaxMinProblem::order_levels() {
+  heap_.clear();
+  if (resources_.size() <= few_resources) return;
+  for (std::uint32_t r = 0; r < resources_.size(); ++r) {
+    if (resources_[r].open > 0) heap_.push_back({resources_[r].level(), r});
+  }
+  std::make_heap(heap_.begin(), heap_.end(), higher);
 }
 
 void MaxMinProblem::freeze(std::uint32_t activity, double at_rate, std::uint32_t by) {
-  frozen_[activity] = 1;
+  Activity& of = activities_[activity];
+  of.frozen = true;
   rate[activity] = at_rate;
   frozen_by[activity] = by;
-  for (std::uint32_t u = first_use[activity]; u < first_use[activity + 1]; ++u) {
-    State& state = states_[uses[u].resource];
-    state.remaining = std::max(0.0, state.remaining - uses[u].per_unit * at_rate);
-    state.demand -= uses[u].per_unit * weight[activity];
-    --state.open;
+  for (std::uint32_t u = of.first_use; u < of.end_of_uses; ++u) {
+    Resource& resource = resources_[uses_[u].resource];
+    resource.remaining = std::max(0.0, resource.remaining - uses_[u].per_unit * at_rate);
+    resource.demand -= uses_[u].per_unit * of.weight;
+    --resource.open;
   }
 }
 
@@ -85,61 +65,60 @@ void MaxMinProblem::drop_top() {
   if (!heap_.empty()) sink_top();
 }
 
-/// Brings the resource with the lowest level to the top of the heap; false if no resource has an open activity.
-bool MaxMinProblem::lowest_level_on_top() {
+std::uint32_t MaxMinProblem::lowest_of_few() const {
+  std::uint32_t lowest = none;
+  double level = std::numeric_limits<double>::infinity();
+  for (std::uint32_t r = 0; r < resources_.size(); ++r) {
+    if (resources_[r].open == 0) continue;
+    const double own = resources_[r].level();
+    if (lowest != none && own >= level) continue;
+    lowest = r;
+    level = own;
+  }
+  return lowest;
+}
+
+std::uint32_t MaxMinProblem::lowest_of_heap() {
   while (!heap_.empty()) {
     const std::uint32_t r = heap_.front().id;
-    if (states_[r].open > 0) {
-      const double level = level_of(r);
-      if (level <= heap_.front().phi) return true;
+    if (resources_[r].open > 0) {
+      const double level = resources_[r].level();
+      if (level <= heap_.front().phi) return r;
       heap_.front().phi = level;
       sink_top();
     } else {
       drop_top();
     }
   }
-  return false;
+  return none;
+}
+
+/// The resource with the lowest level; none if no resource has an open activity.
+std::uint32_t MaxMinProblem::lowest() {
+  return resources_.size() <= few_resources ? lowest_of_few() : lowest_of_heap();
 }
 
 void MaxMinProblem::solve() {
-  const auto count = static_cast<std::uint32_t>(activities());
-  const auto resources = static_cast<std::uint32_t>(capacity.size());
-  index_users();
-  rate.assign(count, 0.0);
-  frozen_by.assign(count, cap_bound);
-  frozen_.assign(count, 0);
-  states_.resize(resources);
-  for (std::uint32_t r = 0; r < resources; ++r) states_[r] = {capacity[r], 0.0, first_user_[r + 1] - first_user_[r]};
-  for (std::uint32_t a = 0; a < count; ++a) {
-    for (std::uint32_t u = first_use[a]; u < first_use[a + 1]; ++u) {
-      states_[uses[u].resource].demand += uses[u].per_unit * weight[a];
-    }
-  }
+  rate.resize(activities_.size());
+  frozen_by.resize(activities_.size());
   order_caps();
-  heap_.clear();
-  for (std::uint32_t r = 0; r < resources; ++r) {
-    if (states_[r].open > 0) heap_.push_back({level_of(r), r});
-  }
-  std::make_heap(heap_.begin(), heap_.end(), higher);
-
+  order_levels();
   std::size_t next_cap = 0;
-  for (std::uint32_t open = count; open > 0;) {
-    while (next_cap < caps_.size() && frozen_[caps_[next_cap].id] != 0) ++next_cap;
-    const bool limited = lowest_level_on_top();
-    if (next_cap < caps_.size() && (!limited || caps_[next_cap].phi <= heap_.front().phi)) {
+  for (std::size_t open = activities_.size(); open > 0;) {
+    while (next_cap < caps_.size() && activities_[caps_[next_cap].id].frozen) ++next_cap;
+    const std::uint32_t bottleneck = lowest();
+    const double phi = bottleneck == none ? 0.0 : resources_[bottleneck].level();
+    if (next_cap < caps_.size() && (bottleneck == none || caps_[next_cap].phi <= phi)) {
       const std::uint32_t a = caps_[next_cap].id;
-      freeze(a, cap[a], cap_bound);
+      freeze(a, activities_[a].cap, cap_bound);
       --open;
       continue;
     }
-    expects(limited, "an activity has neither a cap nor a resource");
-    const std::uint32_t bottleneck = heap_.front().id;
-    const double phi = level_of(bottleneck);
-    drop_top();
-    for (std::uint32_t i = first_user_[bottleneck]; i < first_user_[bottleneck + 1]; ++i) {
-      const std::uint32_t a = users_[i];
-      if (frozen_[a] != 0) continue;
-      freeze(a, phi * weight[a], bottleneck);
+    expects(bottleneck != none, "an activity has neither a cap nor a resource");
+    for (std::uint32_t u = resources_[bottleneck].first_use; u != none; u = uses_[u].next) {
+      const std::uint32_t a = uses_[u].activity;
+      if (activities_[a].frozen) continue;
+      freeze(a, phi * activities_[a].weight, bottleneck);
       --open;
     }
   }

@@ -11,8 +11,9 @@
 // on with the rest. The answer does not depend on the unit in which a's work is counted: scaling work by c scales x, cap
 // and w by c and d by 1/c, and phi stays.
 //
-// A resource's level (remaining capacity over remaining demand) never falls while others freeze at lower levels, so a
-// heap with lazily refreshed keys yields the bottlenecks in order: O((n + m) log m) plus the size of the demands.
+// A resource's level (remaining capacity over remaining demand) never falls while others freeze at lower levels. Of a few
+// resources the lowest is looked for; of many, a heap with lazily refreshed keys yields the bottlenecks in order:
+// O((n + m) log m) plus the size of the demands.
 #pragma once
 
 #include <cstdint>
@@ -23,56 +24,96 @@
 namespace takt {
 
 /// One component to share. Built by append; reused between solves to keep its memory.
-struct MaxMinProblem {
+class MaxMinProblem {
+ public:
   static constexpr std::uint32_t cap_bound = std::numeric_limits<std::uint32_t>::max();
 
   struct Use {
-    std::uint32_t resource = 0;     ///< position in `capacity`
+    std::uint32_t resource = 0;  ///< as add_resource numbered it
     double per_unit = 1.0;
   };
-  // Activities: uses of activity i are uses[first_use[i]] .. uses[first_use[i + 1]].
-  std::vector<double> weight;
-  std::vector<double> cap;
-  std::vector<std::uint32_t> first_use = {0};
-  std::vector<Use> uses;
-  std::vector<double> capacity;     ///< of each resource
 
-  // The answer.
+  // The answer, of each activity in the order in which they were begun.
   std::vector<double> rate;
-  std::vector<std::uint32_t> frozen_by;   ///< the resource that froze it, or cap_bound
+  std::vector<std::uint32_t> frozen_by;  ///< the resource that froze it, or cap_bound
 
   void clear();
-  std::uint32_t add_resource(double capacity_of_it);
-  void begin_activity(double weight_of_it, double cap_of_it);   ///< cap may be infinite; then add_use
+  std::uint32_t add_resource(double capacity);
+  void begin_activity(double weight, double cap);  ///< cap may be infinite; then add_use
   void add_use(std::uint32_t resource, double per_unit);
-  std::size_t activities() const { return weight.size(); }
 
+  /// Uses up what was built: clear() before the next.
   void solve();
 
  private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t few_resources = 24;  // among fewer, looking at all is faster than a heap
+
   struct Level {
     double phi = 0.0;
-    std::uint32_t id = 0;         // a resource or an activity
+    std::uint32_t id = 0;  // a resource or an activity
   };
   static bool higher(const Level& a, const Level& b) { return a.phi != b.phi ? a.phi > b.phi : a.id > b.id; }
-  /// A resource over the activities that are not frozen yet.
-  struct State {
-    double remaining = 0.0;       // capacity
-    double demand = 0.0;          // sum of per_unit * weight
-    std::uint32_t open = 0;       // how many
+  /// A resource over the activities that are not frozen yet, and the list of all its uses.
+  struct Resource {
+    double remaining = 0.0;  // capacity
+    double demand = 0.0;     // sum of per_unit * weight
+    std::uint32_t open = 0;  // how many
+    std::uint32_t first_use = none, last_use = none;
+    double level() const { return remaining / demand; }
   };
-  void index_users();
+  struct Activity {
+    double weight = 1.0, cap = 0.0;
+    std::uint32_t first_use = 0, end_of_uses = 0;
+    bool frozen = false;
+  };
+  /// Uses of an activity lie side by side; those of a resource are a list.
+  struct LinkedUse {
+    double per_unit = 1.0;
+    std::uint32_t resource = 0, activity = 0;
+    std::uint32_t next = none;  // of the resource
+  };
   void order_caps();
+  void order_levels();
   void freeze(std::uint32_t activity, double at_rate, std::uint32_t by);
-  bool lowest_level_on_top();
+  std::uint32_t lowest();
+  std::uint32_t lowest_of_few() const;
+  std::uint32_t lowest_of_heap();
   void sink_top();
   void drop_top();
-  double level_of(std::uint32_t resource) const { return states_[resource].remaining / states_[resource].demand; }
 
-  std::vector<std::uint32_t> first_user_, users_, cursor_;
-  std::vector<State> states_;
-  std::vector<std::uint8_t> frozen_;
-  std::vector<Level> heap_, caps_;   // caps_: phi at which each capped activity freezes, ascending
+  std::vector<Activity> activities_;
+  std::vector<Resource> resources_;
+  std::vector<LinkedUse> uses_;  // the first use_count_ of them
+  std::uint32_t use_count_ = 0;
+  std::vector<Level> heap_, caps_;  // caps_: phi at which each capped activity freezes, ascending
+  bool has_caps_ = false;
 };
+
+// Told a few million times a second: inline.
+
+inline std::uint32_t MaxMinProblem::add_resource(double capacity) {
+  Resource resource;
+  resource.remaining = capacity;
+  resources_.push_back(resource);
+  return static_cast<std::uint32_t>(resources_.size() - 1);
+}
+
+inline void MaxMinProblem::begin_activity(double weight, double cap) {
+  activities_.push_back({weight, cap, use_count_, use_count_, false});
+  has_caps_ = has_caps_ || cap < std::numeric_limits<double>::infinity();
+}
+
+inline void MaxMinProblem::add_use(std::uint32_t resource, double per_unit) {
+  Activity& activity = activities_.back();
+  Resource& used = resources_[resource];
+  if (use_count_ == uses_.size()) uses_.resize(2 * uses_.size() + few_resources);
+  uses_[use_count_] = {per_unit, resource, static_cast<std::uint32_t>(activities_.size() - 1), none};
+  (used.last_use == none ? used.first_use : uses_[used.last_use].next) = use_count_;
+  used.last_use = use_count_++;
+  used.demand += per_unit * activity.weight;
+  ++used.open;
+  ++activity.end_of_uses;
+}
 
 }  // namespace takt

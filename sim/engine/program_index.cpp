@@ -1,6 +1,8 @@
 #include "engine/program_index.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 
 #include "base/contract.hpp"
@@ -13,19 +15,30 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-ProgramIndex::ProgramIndex(const Program& program) {
+ProgramIndex::ProgramIndex(const Program& program, std::pmr::memory_resource* memory)
+    : first_dependent_(memory),
+      dependents_(memory),
+      pending_(memory),
+      epoch_(memory),
+      call_number_(memory),
+      host_work_(memory),
+      issue_offset_(memory),
+      epochs_(memory) {
   add_edges(program);
   add_issue_times(program);
 }
 
 void ProgramIndex::add_edges(const Program& program) {
   const auto count = static_cast<std::uint32_t>(program.ops.size());
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;   // (before, after)
-  std::vector<std::uint32_t> last_of_stream(program.streams.size(), none), last_of_comm(program.comms.size(), none);
-  std::vector<std::uint32_t> calls(program.comms.size(), 0);
+  std::array<std::byte, 2048> small;   // many programs are of two ops
+  std::pmr::monotonic_buffer_resource memory(small.data(), small.size());
+  std::pmr::vector<std::pair<std::uint32_t, std::uint32_t>> edges(&memory);   // (before, after)
+  std::pmr::vector<std::uint32_t> last_of_stream(program.streams.size(), none, &memory);
+  std::pmr::vector<std::uint32_t> last_of_comm(program.comms.size(), none, &memory);
+  std::pmr::vector<std::uint32_t> calls(program.comms.size(), 0, &memory);
   call_number_.assign(count, 0);
   pending_.assign(count, 0);
-  std::vector<std::uint32_t> before;
+  std::pmr::vector<std::uint32_t> before(&memory);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Op& op = program.ops[i];
     before.clear();
@@ -53,7 +66,7 @@ void ProgramIndex::add_edges(const Program& program) {
   for (const auto& [b, a] : edges) ++first_dependent_[b + 1];
   for (std::uint32_t i = 0; i < count; ++i) first_dependent_[i + 1] += first_dependent_[i];
   dependents_.resize(edges.size());
-  std::vector<std::uint32_t> cursor(first_dependent_.begin(), first_dependent_.end() - 1);
+  std::pmr::vector<std::uint32_t> cursor(first_dependent_.begin(), first_dependent_.end() - 1, &memory);
   for (const auto& [b, a] : edges) dependents_[cursor[b]++] = a;
 }
 

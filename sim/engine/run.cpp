@@ -24,41 +24,49 @@ std::uint64_t part_owner(std::uint32_t comm, std::uint32_t part) { return pack(O
 
 Run::Run(const PlanView& plan, const ResourceTable& resources, const EngineOptions& options)
     : plan_(plan), fluid_(resources, {options.executor, options.prune, options.record_rates}) {
-  for (const Program& program : plan.programs) indices_.emplace_back(program);
+  indices_.reserve(plan.programs.size());
+  for (const Program& program : plan.programs) indices_.emplace_back(program, &arena_);
   const std::size_t ranks = plan.ranks.size();
-  ranks_.resize(ranks);
+  ranks_.reserve(ranks);
   comms_.resize(plan.communicators.size());
-  successors_.resize(plan.collectives.size());
+  orders_.resize(plan.collectives.size());
   timeline_.ops.resize(ranks);
   timeline_.reasons.resize(ranks);
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    const std::size_t ops = program(r).ops.size();
+    const std::size_t role = index(plan.ranks[r].role);
+    RankState& state = ranks_.emplace_back(plan.programs[role], indices_[role], &arena_);
+    const std::size_t ops = state.program->ops.size();
     timeline_.ops[r].assign(ops, OpRecord{{}, {}, {}, id_at<RankId>(r)});
     timeline_.reasons[r].resize(ops);
-    ranks_[r].pending = lookup(r).pending();
-    ranks_[r].ranges.resize(ops);
-    ranks_[r].charges.reserve(2 * ops);
+    state.pending.assign(state.lookup->pending().begin(), state.lookup->pending().end());
+    for (const CommunicatorId comm : plan.ranks[r].communicators) {
+      state.places.push_back(place_of(r, plan.communicators[index(comm)]));
+    }
+    state.epochs.reserve(state.lookup->epochs().size());
+    state.ranges.resize(ops);
     unfinished_ += ops;
     unfinished_before_ += program(r).first_measured;
   }
   for (std::uint32_t c = 0; c < comms_.size(); ++c) comms_[c].ops.resize(plan.communicators[c].members.size());
 }
 
+/// The position of a rank among the members.
+std::uint32_t Run::place_of(std::uint32_t rank, const Communicator& communicator) {
+  const std::vector<RankId>& members = communicator.members;
+  const auto found = std::lower_bound(members.begin(), members.end(), id_at<RankId>(rank));
+  expects(found != members.end() && index(*found) == rank, "a rank calls a communicator it is not in");
+  return static_cast<std::uint32_t>(found - members.begin());
+}
+
 Result<Timeline> Run::play() {
   begin();
   play_instant();
   for (;;) {
-    const Duration timer = timers_.empty() ? Duration::max() : timers_.top().time;
-    const Duration next = std::min(timer, fluid_.next_completion());
+    const Duration next = std::min(timers_.next(), fluid_.next_completion());
     if (next == Duration::max()) break;
     now_ = next;
-    const std::size_t count = fluid_.complete(now_, completed_);
-    for (std::size_t i = 0; i < count; ++i) flow_done(completed_[i].owner, completed_[i].charges);
-    while (!timers_.empty() && timers_.top().time == now_) {
-      const Timer due = timers_.top();
-      timers_.pop();
-      ring(due);
-    }
+    end_flows();
+    ring_timers();
     play_instant();
   }
   if (unfinished_ > 0) return deadlock();
@@ -73,6 +81,33 @@ void Run::begin() {
     begin_epoch(r, Duration{}, {StartReason::Kind::host, StartReason::no_op});
     for (std::uint32_t op = 0; op < program(r).ops.size(); ++op) {
       if (ranks_[r].pending[op] == 0 && !on_host(program(r).ops[op])) issue_or_wait({r, op}, StartReason{});
+    }
+  }
+}
+
+void Run::end_flows() {
+  const std::size_t count = fluid_.complete(now_, completed_);
+  ended_parts_.clear();
+  for (std::size_t i = 0; i < count; ++i) flow_done(completed_[i].owner, completed_[i].charges);
+  end_parts(ended_parts_);
+}
+
+/// Rings what is due, in order of rank and op; activities of a collective together, after all else.
+void Run::ring_timers() {
+  std::vector<std::uint32_t> parts;
+  while (timers_.next() == now_) {
+    due_timers_.clear();
+    timers_.take(now_, due_timers_);
+    std::sort(due_timers_.begin(), due_timers_.end());
+    const auto first_part = std::stable_partition(due_timers_.begin(), due_timers_.end(), [](const Timer& timer) {
+      return timer.kind != TimerKind::part_starts;
+    });
+    for (auto due = due_timers_.begin(); due != first_part; ++due) ring(*due);
+    for (auto due = first_part; due != due_timers_.end();) {
+      const std::uint32_t comm = due->rank;
+      parts.clear();
+      for (; due != due_timers_.end() && due->rank == comm; ++due) parts.push_back(due->op);
+      begin_parts(comm, parts);
     }
   }
 }
@@ -144,11 +179,11 @@ void Run::op_done(Instance at) {
       issue_or_wait({at.rank, next}, {StartReason::Kind::op, at.op});
     }
   }
-  advance_host(at.rank);
+  if (at.op == state.awaited) advance_host(at.rank);
 }
 
 void Run::add_timer(Duration time, TimerKind kind, std::uint32_t rank, std::uint32_t op) {
-  timers_.push({time, rank, op, kind, sequence_++});
+  timers_.push(time, {rank, op, kind, sequence_++});
 }
 
 void Run::ring(const Timer& timer) {
@@ -159,7 +194,7 @@ void Run::ring(const Timer& timer) {
     case TimerKind::op_done: return done_.push_back(at);
     case TimerKind::copy_starts: return start_copy_flow(at);
     case TimerKind::collective_starts: return start_parts(timer.rank);
-    case TimerKind::part_starts: return begin_part(timer.rank, timer.op);
+    case TimerKind::part_starts: return begin_parts(timer.rank, {timer.op});
   }
 }
 
@@ -169,7 +204,7 @@ void Run::flow_done(std::uint64_t owner, std::vector<Charge>& charges) {
   switch (static_cast<OwnerKind>(owner >> 62U)) {
     case OwnerKind::segment: return segment_flow_done({a, b}, charges);
     case OwnerKind::copy: return copy_done({a, b}, charges);
-    case OwnerKind::part: return part_done(a, b, charges);
+    case OwnerKind::part: return ended_parts_.push_back({a, b, &charges});
   }
 }
 
@@ -213,6 +248,11 @@ void Run::begin_epoch(std::uint32_t rank, Duration start, StartReason reason) {
   const ProgramIndex& index = lookup(rank);
   const auto epoch = static_cast<std::uint32_t>(state.epochs.size());
   state.epochs.push_back({start, reason});
+  state.awaited = no_op;
+  if (epoch + 1 < index.epochs().size()) {
+    const std::uint32_t wait = index.epochs()[epoch].wait_op;
+    state.awaited = static_cast<std::uint32_t>(std::get<HostWait>(program(rank).ops[wait].work).op);
+  }
   while (state.next_host_work < index.host_work().size()) {
     const std::uint32_t op = index.host_work()[state.next_host_work];
     if (index.epoch(op) != epoch) break;
@@ -222,8 +262,9 @@ void Run::begin_epoch(std::uint32_t rank, Duration start, StartReason reason) {
     timeline_.reasons[rank][op] = reason;
     add_timer(span.start + std::get<HostWork>(program(rank).ops[op].work).time, TimerKind::op_done, rank, op);
   }
-  std::vector<std::uint32_t> deferred;
-  deferred.swap(state.deferred);
+  if (state.deferred.empty()) return;
+  const std::vector<std::uint32_t> deferred(state.deferred.begin(), state.deferred.end());
+  state.deferred.clear();
   for (const std::uint32_t op : deferred) issue_or_wait({rank, op}, reason);
 }
 
@@ -231,10 +272,9 @@ void Run::begin_epoch(std::uint32_t rank, Duration start, StartReason reason) {
 void Run::advance_host(std::uint32_t rank) {
   RankState& state = ranks_[rank];
   const ProgramIndex& index = lookup(rank);
-  while (state.epochs.size() < index.epochs().size()) {
+  while (state.awaited != no_op && state.pending[state.awaited] == done_mark) {
     const HostEpoch& epoch = index.epochs()[state.epochs.size() - 1];
-    const auto target = static_cast<std::uint32_t>(std::get<HostWait>(program(rank).ops[epoch.wait_op].work).op);
-    if (state.pending[target] != done_mark) return;
+    const std::uint32_t target = state.awaited;
     const Duration reached = state.epochs.back().start + epoch.length;
     const Duration released = timeline_.ops[rank][target].end;
     StartReason reason = state.epochs.back().reason;

@@ -7,13 +7,14 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <queue>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "engine/fluid.hpp"
+#include "engine/instant_queue.hpp"
 #include "engine/program_index.hpp"
 #include "engine/simulate.hpp"
 
@@ -35,6 +36,9 @@ class Run {
   Result<Timeline> play();
 
  private:
+  static constexpr std::uint32_t done_mark = 0xffffffff;   // in RankState::pending
+  static constexpr std::uint32_t no_op = StartReason::no_op;
+
   /// An op of a rank.
   struct Instance {
     std::uint32_t rank = 0, op = 0;
@@ -42,16 +46,14 @@ class Run {
   };
   enum class TimerKind : std::uint8_t { op_issued, op_done, copy_starts, collective_starts, part_starts };
   struct Timer {
-    Duration time{};
     std::uint32_t rank = 0;     // or communicator
     std::uint32_t op = 0;       // or part of the collective
     TimerKind kind = TimerKind::op_issued;
     std::uint64_t sequence = 0;
-    bool operator>(const Timer& other) const {
-      if (time != other.time) return time > other.time;
-      if (rank != other.rank) return rank > other.rank;
-      if (op != other.op) return op > other.op;
-      return sequence > other.sequence;
+    bool operator<(const Timer& other) const {
+      if (rank != other.rank) return rank < other.rank;
+      if (op != other.op) return op < other.op;
+      return sequence < other.sequence;
     }
   };
   /// An epoch of a rank's CPU that has begun.
@@ -63,41 +65,59 @@ class Run {
     std::uint32_t first = 0, count = 0;
   };
   struct RankState {
-    std::vector<std::uint32_t> pending;
-    std::vector<Epoch> epochs;               // begun so far; the last is the one the CPU is in
-    std::vector<std::uint32_t> deferred;     // ready but for the CPU, which is in an earlier epoch
+    RankState(const Program& ops, const ProgramIndex& index, std::pmr::memory_resource* memory)
+        : program(&ops), lookup(&index), pending(memory), places(memory), epochs(memory), deferred(memory), kernels(memory), waiting_copies(memory), ranges(memory) {}
+    const Program* program;
+    const ProgramIndex* lookup;
+    std::pmr::vector<std::uint32_t> pending;
+    std::pmr::vector<std::uint32_t> places;  // among the members of its communicators, by slot
+    std::pmr::vector<Epoch> epochs;          // begun so far; the last is the one the CPU is in
+    std::pmr::vector<std::uint32_t> deferred;  // ready but for the CPU, which is in an earlier epoch
     std::size_t next_host_work = 0;
+    std::uint32_t awaited = no_op;           // what the CPU waits for at the end of its epoch
+    bool speed_changed = false;              // of its kernels, at now_
     std::int64_t held_ctas = 0;
-    std::vector<std::pair<std::uint32_t, RunningId>> kernels;   // running segments
+    std::pmr::vector<std::pair<std::uint32_t, RunningId>> kernels;   // running segments
     std::int64_t busy_copy_engines = 0;
     std::uint32_t last_copy = StartReason::no_op;               // the copy that freed an engine last
-    std::vector<std::uint32_t> waiting_copies;
+    std::pmr::vector<std::uint32_t> waiting_copies;
     std::vector<Charge> charges;             // in the order in which ops ended
-    std::vector<ChargeRange> ranges;         // of each op in `charges`
+    std::pmr::vector<ChargeRange> ranges;            // of each op in `charges`
   };
   /// One activity of a collective that runs.
   struct Part {
     std::uint32_t open = 0;                  // activities that must be done before
-    std::uint32_t released_by = StartReason::no_op;
-    Duration released{};
-    std::vector<Charge> charges;
+    std::uint32_t first_charge = 0, charge_count = 0;   // in CommState::charges
+    Duration done{};
+  };
+  /// An activity that has just ended, of a communicator's call.
+  struct EndedPart {
+    std::uint32_t comm = 0, part = 0;
+    const std::vector<Charge>* charges = nullptr;
+  };
+  /// Which activities of a collective wait for which, as one list; and for how many each waits.
+  struct Order {
+    std::vector<std::uint32_t> first_successor, successors, waits_for;
   };
   struct CommState {
     std::uint32_t arrived = 0;
-    std::uint32_t call = 0;                  // the running or next call number
     std::uint32_t collective = 0;            // in Plan::collectives, while one runs
     std::vector<std::uint32_t> ops;          // the op of each member of the running call
     std::uint32_t last_member = 0;           // position in members
     Duration start{};
     std::uint32_t open_parts = 0, last_part = 0;
     std::vector<Part> parts;
+    std::vector<Charge> charges;             // of the parts that have ended
   };
 
-  const Program& program(std::uint32_t rank) const { return plan_.programs[index(plan_.ranks[rank].role)]; }
-  const ProgramIndex& lookup(std::uint32_t rank) const { return indices_[index(plan_.ranks[rank].role)]; }
+  const Program& program(std::uint32_t rank) const { return *ranks_[rank].program; }
+  const ProgramIndex& lookup(std::uint32_t rank) const { return *ranks_[rank].lookup; }
   OpRecord& record(Instance at) { return timeline_.ops[at.rank][at.op]; }
 
+  static std::uint32_t place_of(std::uint32_t rank, const Communicator& communicator);
   void begin();
+  void end_flows();
+  void ring_timers();
   void drain();
   void play_instant();
 
@@ -130,26 +150,31 @@ class Run {
   const LoweredCollective& lowered(std::uint32_t comm) const;
   void reach_collective(Instance at);
   void start_collective(std::uint32_t comm);
-  void start_parts(std::uint32_t comm);
-  void release_part(std::uint32_t comm, std::uint32_t part);
-  void begin_part(std::uint32_t comm, std::uint32_t part);
-  void part_done(std::uint32_t comm, std::uint32_t part, const std::vector<Charge>& charges);
   void collective_done(std::uint32_t comm);
-  const std::vector<std::vector<std::uint32_t>>& successors(std::uint32_t collective);
+  std::vector<Charge> charges_of_last(const CommState& state) const;
+
+  // Their activities (run_parts.cpp)
+  void start_parts(std::uint32_t comm);
+  void release_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts);
+  void begin_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts);
+  void end_parts(std::vector<EndedPart>& ended);
+  void end_parts_of(std::uint32_t comm, std::span<const EndedPart> ended);
+  const Order& order_of(std::uint32_t collective);
 
   Diagnostic deadlock() const;
   std::string describe(Instance at) const;
   void hand_over_charges();
 
-  static constexpr std::uint32_t done_mark = 0xffffffff;   // in RankState::pending
-
   PlanView plan_;
+  std::pmr::monotonic_buffer_resource arena_;   // of what lives as long as the run
   FluidNetwork fluid_;
   std::vector<ProgramIndex> indices_;
   std::vector<RankState> ranks_;
   std::vector<CommState> comms_;
-  std::vector<std::vector<std::vector<std::uint32_t>>> successors_;   // [collective][activity], built when first used
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  std::vector<Order> orders_;                 // of each collective's activities, built when first used
+  InstantQueue<Timer> timers_;
+  std::vector<Timer> due_timers_;
+  std::vector<EndedPart> ended_parts_;
   std::vector<Instance> done_;                // ops that ended at now_, to be told to their dependents
   std::vector<std::uint32_t> speed_changed_;  // ranks whose kernels got a new speed at now_
   std::vector<std::uint32_t> copy_ranks_;     // ranks with copies that wait for an engine, or a freed engine

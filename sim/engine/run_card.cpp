@@ -27,15 +27,20 @@ double Run::kernel_speed(Instance at) const {
   return speed / kernels;
 }
 
-void Run::mark_speed(std::uint32_t rank) { speed_changed_.push_back(rank); }
+/// The SMs that the rank's kernels have may be others from now on.
+void Run::mark_speed(std::uint32_t rank) {
+  RankState& state = ranks_[rank];
+  if (state.speed_changed || state.kernels.empty()) return;
+  state.speed_changed = true;
+  speed_changed_.push_back(rank);
+}
 
 void Run::update_speeds() {
-  std::sort(speed_changed_.begin(), speed_changed_.end());
-  speed_changed_.erase(std::unique(speed_changed_.begin(), speed_changed_.end()), speed_changed_.end());
   for (const std::uint32_t rank : speed_changed_) {
+    ranks_[rank].speed_changed = false;
     for (const auto& [op, running] : ranks_[rank].kernels) {
       const double speed = kernel_speed({rank, op});
-      fluid_.set_cap(now_, running, speed, speed < 1.0 ? Cause::sms : Cause::own_speed);
+      fluid_.set_cap(running, speed, speed < 1.0 ? Cause::sms : Cause::own_speed);
     }
   }
   speed_changed_.clear();
@@ -49,14 +54,17 @@ void Run::start_segment(Instance at) {
   // Work in seconds of stand-alone time; memory demand B / T0 a second; weight T0 / B, so that phi is bytes/s.
   const Demand memory{rank.memory, segment.memory_bytes / seconds};
   const bool uses_memory = segment.memory_bytes > 0.0;
+  auto& kernels = ranks_[at.rank].kernels;
+  const double speed = kernel_speed(at);
   const RunningId running = fluid_.start(now_, {.work = seconds,
-                                                .cap = kernel_speed(at),
+                                                .cap = speed,
                                                 .weight = uses_memory ? 1.0 / memory.per_unit : 1.0,
+                                                .cap_cause = speed < 1.0 ? Cause::sms : Cause::own_speed,
                                                 .alone = 1.0,
                                                 .demands = std::span(&memory, uses_memory ? 1U : 0U),
                                                 .owner = segment_owner(at.rank, at.op)});
-  ranks_[at.rank].kernels.emplace_back(at.op, running);
-  mark_speed(at.rank);
+  kernels.emplace_back(at.op, running);
+  if (kernels.size() > 1) mark_speed(at.rank);   // they share the SMs, this one included
 }
 
 /// The kernels have run as fast as the card let them; the CPU may still owe some launches.
@@ -68,10 +76,12 @@ void Run::segment_flow_done(Instance at, const std::vector<Charge>& charges) {
     mark_speed(at.rank);
   }
   const Segment& segment = std::get<Segment>(program(at.rank).ops[at.op].work);
-  // The bound holds for kernels at their own speed; on a faster rank they leave the CPU as far behind at least.
-  const double faster = std::max(1.0, plan_.ranks[at.rank].speed);
-  const Duration saved = segment.time - duration_from_seconds(to_seconds(segment.time) / faster);
-  const Duration earliest = issue_time(at) + segment.issue_bound - std::max(Duration{}, saved);
+  Duration earliest = issue_time(at) + segment.issue_bound;
+  if (const double speed = plan_.ranks[at.rank].speed; speed > 1.0) {
+    // The bound holds for kernels at their own speed; on a faster rank they leave the CPU as far behind at least.
+    const Duration saved = segment.time - duration_from_seconds(to_seconds(segment.time) / speed);
+    earliest -= std::max(Duration{}, saved);
+  }
   charge(at, {}, charges, {{Cause::host, {}, std::max(Duration{}, earliest - now_)}});
   if (earliest > now_) {
     add_timer(earliest, TimerKind::op_done, at.rank, at.op);

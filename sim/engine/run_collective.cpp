@@ -4,12 +4,40 @@
 // when NCCL's kernel is resident. Activities that wait for others (`after`) make the chunked fidelity; the fluid form has
 // one activity a channel and no order among them.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/contract.hpp"
 #include "engine/run.hpp"
 #include "engine/run_owner.hpp"
 
 namespace takt {
+namespace {
+
+/// More charges than this are summed up: by cause, under the resource that took most of it.
+constexpr std::size_t most_charges = 16;
+
+std::vector<Charge> condensed_charges(const std::vector<Charge>& charges) {
+  if (charges.size() <= most_charges) return charges;
+  std::map<std::pair<Cause, ResourceId>, Duration> by_resource;
+  for (const Charge& charge : charges) by_resource[{charge.cause, charge.resource}] += charge.time;
+  std::map<Cause, Charge> by_cause;
+  std::map<Cause, Duration> most;
+  for (const auto& [key, time] : by_resource) {
+    Charge& sum = by_cause[key.first];
+    sum.cause = key.first;
+    sum.time += time;
+    if (time > most[key.first]) {
+      most[key.first] = time;
+      sum.resource = key.second;
+    }
+  }
+  std::vector<Charge> condensed;
+  for (const auto& [cause, sum] : by_cause) condensed.push_back(sum);
+  return condensed;
+}
+
+}  // namespace
 
 const LoweredCollective& Run::lowered(std::uint32_t comm) const { return plan_.collectives[comms_[comm].collective]; }
 
@@ -21,15 +49,12 @@ void Run::reach_collective(Instance at) {
   const auto collective = static_cast<std::uint32_t>(communicator.lowered[call.call]);
   if (state.arrived == 0) state.collective = collective;
   expects(state.collective == collective, "the members of a communicator make different calls");
-  const auto& members = communicator.members;
-  const auto position = static_cast<std::size_t>(
-      std::lower_bound(members.begin(), members.end(), id_at<RankId>(at.rank)) - members.begin());
-  expects(position < members.size() && index(members[position]) == at.rank, "a rank calls a communicator it is not in");
+  const std::uint32_t position = ranks_[at.rank].places[index(call.comm)];
   state.ops[position] = at.op;
   state.last_member = at.rank;
   ranks_[at.rank].held_ctas += plan_.collectives[collective].ctas;
   mark_speed(at.rank);
-  if (++state.arrived == members.size()) start_collective(comm);
+  if (++state.arrived == communicator.members.size()) start_collective(comm);
 }
 
 void Run::start_collective(std::uint32_t comm) {
@@ -49,85 +74,40 @@ void Run::start_collective(std::uint32_t comm) {
   }
 }
 
-void Run::start_parts(std::uint32_t comm) {
-  CommState& state = comms_[comm];
-  const auto& activities = lowered(comm).activities;
-  state.parts.assign(activities.size(), Part{});
-  state.open_parts = static_cast<std::uint32_t>(activities.size());
-  if (activities.empty()) return collective_done(comm);
-  for (std::uint32_t p = 0; p < activities.size(); ++p) {
-    state.parts[p].open = static_cast<std::uint32_t>(activities[p].after.size());
+/// What the time of the activities was charged to: those of the one that ended last, before them those of the one that
+/// it waited for last, and so on.
+std::vector<Charge> Run::charges_of_last(const CommState& state) const {
+  const std::vector<Activity>& activities = plan_.collectives[state.collective].activities;
+  std::vector<Charge> charges;
+  if (activities.empty()) return charges;
+  std::vector<std::uint32_t> chain = {state.last_part};
+  for (const std::vector<std::uint32_t>* after = &activities[chain.back()].after; !after->empty();
+       after = &activities[chain.back()].after) {
+    chain.push_back(*std::max_element(after->begin(), after->end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(state.parts[a].done, a) < std::pair(state.parts[b].done, b);
+    }));
   }
-  for (std::uint32_t p = 0; p < activities.size(); ++p) {
-    if (activities[p].after.empty()) release_part(comm, p);
+  for (auto p = chain.rbegin(); p != chain.rend(); ++p) {
+    const Part& part = state.parts[*p];
+    if (activities[*p].latency > Duration{}) charges.push_back({Cause::latency, {}, activities[*p].latency});
+    const auto first = state.charges.begin() + part.first_charge;
+    charges.insert(charges.end(), first, first + part.charge_count);
   }
+  return charges;
 }
 
-void Run::release_part(std::uint32_t comm, std::uint32_t part) {
-  const Activity& activity = lowered(comm).activities[part];
-  if (activity.latency > Duration{}) {
-    comms_[comm].parts[part].charges.push_back({Cause::latency, {}, activity.latency});
-    add_timer(now_ + activity.latency, TimerKind::part_starts, comm, part);
-  } else {
-    begin_part(comm, part);
-  }
-}
-
-void Run::begin_part(std::uint32_t comm, std::uint32_t part) {
-  const Activity& activity = lowered(comm).activities[part];
-  if (!(activity.work > 0.0)) return part_done(comm, part, {});
-  fluid_.start(now_, {.work = activity.work,
-                      .cap = activity.cap,
-                      .weight = activity.weight,
-                      .payload = activity.payload,
-                      .demands = activity.demands,
-                      .owner = part_owner(comm, part)});
-}
-
-const std::vector<std::vector<std::uint32_t>>& Run::successors(std::uint32_t collective) {
-  auto& list = successors_[collective];
-  const auto& activities = plan_.collectives[collective].activities;
-  if (list.empty()) {
-    list.resize(activities.size());
-    for (std::uint32_t p = 0; p < activities.size(); ++p) {
-      for (const std::uint32_t before : activities[p].after) list[before].push_back(p);
-    }
-  }
-  return list;
-}
-
-void Run::part_done(std::uint32_t comm, std::uint32_t part, const std::vector<Charge>& charges) {
-  CommState& state = comms_[comm];
-  auto& own = state.parts[part].charges;
-  own.insert(own.end(), charges.begin(), charges.end());
-  state.last_part = part;
-  --state.open_parts;
-  for (const std::uint32_t next : successors(state.collective)[part]) {
-    Part& waiting = state.parts[next];
-    if (--waiting.open > 0) continue;
-    waiting.released_by = part;
-    release_part(comm, next);
-  }
-  // A part without work may have ended inside the loop above; the last of all ends the call, once.
-  if (state.open_parts == 0 && state.last_part == part) collective_done(comm);
-}
-
-/// Charges the members with the chain of activities that ended last, and ends the call on all of them.
+/// Ends the call on all members and charges them with its time. A long chain of messages is told in full of the first
+/// member alone (see Timeline).
 void Run::collective_done(std::uint32_t comm) {
   CommState& state = comms_[comm];
   const LoweredCollective& collective = lowered(comm);
-  std::vector<std::uint32_t> chain;
-  if (!state.parts.empty()) {
-    for (std::uint32_t p = state.last_part; p != StartReason::no_op; p = state.parts[p].released_by) chain.push_back(p);
-  }
-  std::vector<Charge> charges;
-  for (auto p = chain.rbegin(); p != chain.rend(); ++p) {
-    charges.insert(charges.end(), state.parts[*p].charges.begin(), state.parts[*p].charges.end());
-  }
+  const std::vector<Charge> whole = charges_of_last(state);
+  const std::vector<Charge> condensed = condensed_charges(whole);
   const auto& members = plan_.communicators[comm].members;
   for (std::size_t m = 0; m < members.size(); ++m) {
     const Instance at{static_cast<std::uint32_t>(members[m]), state.ops[m]};
-    charge(at, {{Cause::member, {}, state.start - record(at).ready}, {Cause::latency, {}, collective.fixed}}, charges);
+    charge(at, {{Cause::member, {}, state.start - record(at).ready}, {Cause::latency, {}, collective.fixed}},
+           m == 0 ? whole : condensed);
     ranks_[at.rank].held_ctas -= collective.ctas;
     mark_speed(at.rank);
     done_.push_back(at);

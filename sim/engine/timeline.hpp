@@ -69,7 +69,9 @@ struct Timeline {
   std::vector<std::vector<OpRecord>> ops;           ///< [rank][op]
   std::vector<std::vector<StartReason>> reasons;    ///< [rank][op]
   /// Charges of each rank's op, [rank] a flat list; charge_offsets[rank][op] .. [op + 1] are those of op. They add up to
-  /// end - ready of the op exactly.
+  /// end - ready of the op exactly. What the activities of a collective are charged with is the same for all its members;
+  /// a long chain of messages is told in full of the first member alone, of the others summed up by cause, under the
+  /// resource that took most of it.
   std::vector<std::vector<Charge>> charges;
   std::vector<std::vector<std::uint32_t>> charge_offsets;
   std::vector<ResourceUse> resources;               ///< since `begin`; index with ResourceId

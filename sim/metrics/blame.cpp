@@ -108,11 +108,18 @@ class Walk {
  private:
   const OpRecord& record(Place place) const { return timeline_.ops[index(place.rank)][index(place.op)]; }
 
+  RankId first_member(Place place) const {
+    const auto& call = std::get<Collective>(program_of(plan_, place.rank).ops[index(place.op)].work);
+    const CommunicatorId comm = plan_.ranks[index(place.rank)].communicators[index(call.comm)];
+    return plan_.communicators[index(comm)].members.front();
+  }
+
   /// Charges the op's time; returns the op whose readiness began it: itself, or a collective's last member.
   Place charge_span(Place place) {
     const Op& op = program_of(plan_, place.rank).ops[index(place.op)];
     const bool is_collective = std::holds_alternative<Collective>(op.work);
-    const auto [first, last] = charges_of(timeline_, place.rank, place.op);
+    const Place told = is_collective ? same_call(plan_, place, first_member(place)) : place;  // see Timeline::charges
+    const auto [first, last] = charges_of(timeline_, told.rank, told.op);
     for (const Charge* charge = first; charge != last; ++charge) {
       const bool before_start = is_collective && charge->cause == Cause::member;
       if (charge->time > Duration{} && !before_start) charges_[name_of(*charge, op, resources_)] += charge->time;

@@ -28,7 +28,7 @@ const std::map<std::string, std::string>& homes() {
   static const std::map<std::string, std::string> files = {
       {"toml++/", "sim/config/toml_text.cpp"},       {"nlohmann/", "sim/config/json.cpp"},
       {"pugixml.hpp", "sim/config/xml.cpp"},         {"yaml-cpp/", "sim/config/yaml.cpp"},         {"tbb/", "sim/engine/tbb_executor.cpp"},
-      {"oneapi/", "sim/engine/tbb_executor.cpp"},    {"boost/program_options", "tools/options.cpp"},
+      {"oneapi/", "sim/engine/tbb_executor.cpp"},    {"mimalloc", "tools/allocator.cpp"},    {"boost/program_options", "tools/options.cpp"},
       {"sqlite3.h", "tools/sweep/sqlite_output.cpp"}};
   return files;
 }
