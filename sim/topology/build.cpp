@@ -206,10 +206,7 @@ class TopologyBuilder {
   void check_reach() {
     for (const CardInstance& from : parts_.cards) {
       if (from.server > 0) break;
-      const auto unreached = std::find_if(parts_.cards.begin(), parts_.cards.end(), [&](const CardInstance& to) {
-        return to.server == 0 && plan_card_route(parts_, from, to).type == PathType::disconnected;
-      });
-      if (unreached != parts_.cards.end()) report_unreached(from, *unreached);
+      if (const CardInstance* unreached = first_unreached(parts_, from)) report_unreached(from, *unreached);
     }
     const auto remote = std::find_if(parts_.cards.begin(), parts_.cards.end(),
                                      [](const CardInstance& card) { return card.server == 1; });

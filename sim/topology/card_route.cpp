@@ -87,17 +87,20 @@ bool within_level(PathType type, PathType level) {
   return (type == PathType::node ? PathType::phb : type) <= level;
 }
 
+/// Whether two cards write to each other over NVLink or PCIe, by the type of their path; `level` is the server's.
+bool is_direct(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to, PathType type,
+               PathType level) {
+  if (type == PathType::nvlink) return parts.server.peer_to_peer.enabled;
+  return within_level(type, level) && writes_to_peers(parts, from) && writes_to_peers(parts, to);
+}
+
 CardRoute within_server(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {
   const std::pair ends(from.vertex, to.vertex);
   std::optional<FoundRoute> found = find_route(*parts.graph, from.vertex, to.vertex, Reach::server);
   if (!found) return made_of(Transport::peer_to_peer, PathType::disconnected, std::nullopt, ends);
   const PathType type = found->type;
-  const bool over_nvlink = type == PathType::nvlink && parts.server.peer_to_peer.enabled;
-  if (over_nvlink) return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
-
-  const bool direct = within_level(type, peer_to_peer_level(parts.server)) && type != PathType::nvlink &&
-                      writes_to_peers(parts, from) && writes_to_peers(parts, to);
-  if (!direct) return staged(parts, from, to, type);
+  if (!is_direct(parts, from, to, type, peer_to_peer_level(parts.server))) return staged(parts, from, to, type);
+  if (type == PathType::nvlink) return made_of(Transport::peer_to_peer, type, std::move(found->route), ends);
   return made_of(Transport::peer_to_peer, type, pcie_way(parts, *std::move(found)), ends);
 }
 
@@ -151,6 +154,18 @@ PathType peer_to_peer_level(const ServerSpec& server) {
   const auto cards = std::count_if(server.devices.begin(), server.devices.end(),
                                    [](const DeviceSpec& device) { return device.kind == DeviceKind::card; });
   return amd && cards <= 2 ? PathType::sys : level;
+}
+
+const CardInstance* first_unreached(const Topology::Parts& parts, const CardInstance& from) {
+  const std::vector<std::optional<PathType>> types = path_types_from(*parts.graph, from.vertex, Reach::server);
+  const PathType level = peer_to_peer_level(parts.server);
+  for (const CardInstance& to : parts.cards) {
+    if (to.server != from.server || to.vertex == from.vertex) continue;
+    const std::optional<PathType> type = types[index(to.vertex)];
+    if (type && is_direct(parts, from, to, *type, level)) continue;
+    if (plan_card_route(parts, from, to).type == PathType::disconnected) return &to;
+  }
+  return nullptr;
 }
 
 CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to) {

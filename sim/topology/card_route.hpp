@@ -12,7 +12,10 @@ PathType peer_to_peer_level(const ServerSpec& server);
 /// The route of one card to another; `type` is disconnected and the route empty if there is none.
 CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to);
 
-/// The same by a prescribed way.
+/// The first card of the same server that `from` has no way to; null if it reaches all.
+const CardInstance* first_unreached(const Topology::Parts& parts, const CardInstance& from);
+
+/// plan_card_route by a prescribed way.
 CardRoute plan_card_route(const Topology::Parts& parts, const CardInstance& from, const CardInstance& to,
                           const TransferWay& way);
 

@@ -158,6 +158,28 @@ std::optional<FoundRoute> find_route(const Graph& graph, VertexId from, VertexId
   return std::nullopt;
 }
 
+std::vector<std::optional<PathType>> path_types_from(const Graph& graph, VertexId from, Reach reach) {
+  std::vector<std::optional<PathType>> types(boost::num_vertices(graph));
+  for (int level = static_cast<int>(PathType::nvlink); level <= static_cast<int>(PathType::net); ++level) {
+    const auto type = static_cast<PathType>(level);
+    const Passable passable{&graph, index(from), reach, type};
+    std::vector<bool> seen(types.size(), false);
+    std::vector<Vertex> reached = {index(from)};
+    seen[index(from)] = true;
+    for (std::size_t head = 0; head < reached.size(); ++head) {
+      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(reached[head], graph))) {
+        const Vertex end = boost::target(edge, graph);
+        if (seen[end] || !passable(edge)) continue;
+        seen[end] = true;
+        reached.push_back(end);
+        if (!types[end]) types[end] = type;
+      }
+    }
+  }
+  types[index(from)] = PathType::self;
+  return types;
+}
+
 Route join_routes(const Route& first, const Route& second) {
   expects(first.to == second.from, "joined routes meet at a device");
   Route joined{first.from, second.to, first.links, first.latency + second.latency};
