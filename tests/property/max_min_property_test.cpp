@@ -17,7 +17,8 @@ struct System {
 };
 
 System random_system(std::mt19937& random) {
-  std::uniform_int_distribution<std::uint32_t> resource_count(1, 12), activity_count(1, 40);
+  // Few resources are searched through, many are kept in a heap: both occur.
+  std::uniform_int_distribution<std::uint32_t> resource_count(1, random() % 3 == 0 ? 80 : 12), activity_count(1, 40);
   std::uniform_real_distribution<double> real(0.1, 10.0);
   System system;
   const auto resources = resource_count(random);
