@@ -88,7 +88,7 @@ Result<CollectiveTable> priced(const Request& request, const CollectiveSetup& se
     call.bytes = Bytes(request.sizes[i]);
     Result<PricedCollective> one = lowering.price(call, setup.members);
     if (!one) return one.diagnostics();
-    CollectiveRow row{call, std::move(one->account), std::nullopt};
+    CollectiveRow row{call, std::move(one->account), std::nullopt, one->lowered.interval};
     if (request.log) row.measured_us = request.log->lines[i].time_us;
     table.rows.push_back(std::move(row));
   }

@@ -3,6 +3,7 @@
 #include "engine/measured_part.hpp"
 #include "metrics/cost.hpp"
 #include "metrics/energy.hpp"
+#include "workload/gemm_model.hpp"
 
 #include <utility>
 
@@ -77,7 +78,11 @@ Result<FinishedRun> finish_run(PreparedRun run, const RunOptions& options) {
       host_memory(run.scenario, *run.workload, run.built.facts.shard_ranks, *run.topology, run.cards);
   result.topology_title = run.topology->title();
   result.model_name = run.model->name;
-  result.card_name = run.topology->card_spec(run.cards.front()).name;
+  const CardSpec& card = run.topology->card_spec(run.cards.front());
+  result.card_name = card.name;
+  result.card_architecture = card.architecture;
+  const GemmCalibration* products = gemm_calibration(card, Precision::bf16);
+  if (products != nullptr && !products->like.empty()) result.borrowed_products = products->interval;
   result.checkpoint_bytes = checkpoint_size(run.scenario, *run.workload);
   result.compute_provenance = run.workload->provenance;
   result.link_provenance = link_provenance(run.scenario.assumptions.links);

@@ -115,6 +115,7 @@ Result<std::vector<Prepared>> prepare_rows(const std::vector<CollectiveCase>& ca
     prepared.outcome.inferred = !row.inferred.empty();
     prepared.outcome.choice = fmt::format("{}, {}, {} CTAs", to_text(shape->query.algorithm),
                                           to_text(shape->query.protocol), shape->query.ctas);
+    prepared.outcome.way = way_of(*shape);
     prepared.shape = *std::move(shape);
     const std::string table = fmt::format("{} {} {}", one.table, static_cast<int>(one.call.kind), one.ranks);
     prepared.table = tables.try_emplace(table, tables.size()).first->second;

@@ -32,7 +32,8 @@ Result<ValidatedPart> validate_left_out(const ValidationRows& rows, Library& lib
 
 /// Also writes the files that --plot and --write-scenarios name.
 Result<ValidatedPart> steps_part(const ParsedOptions& options, const ValidationRows& rows, Library& library) {
-  const Refit refit = options.has("leave-one-out") ? Refit::without_each_publisher : Refit::no;
+  Refit refit = options.has("constants") ? Refit::to_all_rows : Refit::no;
+  if (options.has("leave-one-out")) refit = Refit::without_each;
   const Result<StepReport> report = validate_steps(rows.folder, rows.table, library, refit);
   if (!report) return report.diagnostics();
   std::optional<Diagnostic> failed;
@@ -40,7 +41,7 @@ Result<ValidatedPart> steps_part(const ParsedOptions& options, const ValidationR
   if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(rows.folder, *into);
   if (failed) return *failed;
   std::vector<std::string> left;
-  if (!rows.table) left = left_step_bounds(report->outcomes);
+  if (!rows.table) left = left_step_bounds(*report);
   return ValidatedPart{step_validation_text(*report), std::move(left), step_rows_csv(*report)};
 }
 
@@ -80,7 +81,7 @@ std::optional<Diagnostic> wrong_options(const ParsedOptions& options, const std:
   }
   if (options.has("leave-one-out") && !options.has("collectives") && !options.has("steps"))
     return usage_error("--leave-one-out is of --collectives and --steps", "add one of them");
-  for (const char* option : {"plot", "write-scenarios"}) {
+  for (const char* option : {"constants", "plot", "write-scenarios"}) {
     if (options.has(option) && !options.has("steps"))
       return usage_error(std::string("--") + option + " is of --steps", "add --steps");
   }
@@ -140,6 +141,7 @@ Command validate_command() {
        {"memory", "", "peaks of allocated memory, by publisher; reserved memory as ranges", {}},
        {"overlap", "", "kernels beside communication, and communication that steps hide", {}},
        {"steps", "", "whole training steps, by publisher, family, machine and method", {}},
+       {"constants", "", "with --steps: what each fitted constant rests on: the rows whose step it moves; and a fit to all rows", {}},
        {"csv", "FILE", "write every row of the one kind asked for: measured, predicted, error, what excluded it", {}},
        {"table", "FILE", "score these rows of the one kind asked for, in the columns of its own file (see below)", {}},
        {"plot", "FILE", "with --steps: draw predicted against measured as an SVG picture", {}},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 
 namespace takt {
@@ -21,13 +22,19 @@ struct Weighted {
   double weight = 0.0;
 };
 
-std::vector<Weighted> weighted_rows(std::span<const StepFitRow> rows, const std::string& left_out) {
+std::vector<Weighted> weighted_rows(std::span<const StepFitRow> rows) {
   std::map<std::string, double> counts;
   for (const StepFitRow& row : rows) counts[row.publisher] += 1.0;
-  std::vector<Weighted> kept;
-  for (const StepFitRow& row : rows) {
-    if (row.publisher != left_out) kept.push_back({&row, 1.0 / std::sqrt(counts.at(row.publisher))});
-  }
+  std::vector<Weighted> weighted;
+  for (const StepFitRow& row : rows) weighted.push_back({&row, 1.0 / std::sqrt(counts.at(row.publisher))});
+  return weighted;
+}
+
+std::vector<StepFitRow> rows_without(std::span<const StepFitRow> rows, std::string StepFitRow::*key,
+                                     const std::string& value) {
+  std::vector<StepFitRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept),
+               [&](const StepFitRow& row) { return row.*key != value; });
   return kept;
 }
 
@@ -49,13 +56,12 @@ double linear_prediction(const StepFitRow& row, const GlobalConstants& at, const
   return std::max(seconds, least_share * row.predicted_s);
 }
 
-GlobalConstants fit_global_constants(std::span<const StepFitRow> rows, const GlobalConstants& at,
-                                     const std::string& left_out) {
-  const std::vector<Weighted> kept = weighted_rows(rows, left_out);
+GlobalConstants fit_global_constants(std::span<const StepFitRow> rows, const GlobalConstants& at) {
+  const std::vector<Weighted> weighted = weighted_rows(rows);
   const auto badness = [&](const std::vector<double>& logarithms) {
     const GlobalConstants constants = constants_of(logarithms);
     double sum = 0.0;
-    for (const auto& [row, weight] : kept) {
+    for (const auto& [row, weight] : weighted) {
       const double error = std::log(linear_prediction(*row, at, constants) / row->measured_s);
       sum += weight * (std::sqrt(error * error + smoothing * smoothing) - smoothing);
     }
@@ -69,6 +75,20 @@ GlobalConstants fit_global_constants(std::span<const StepFitRow> rows, const Glo
   const std::vector<double> steps(start.size(), first_step);
   const Minimum first = minimise(badness, start, steps, rounds);
   return constants_of(minimise(badness, first.at, steps, rounds).at);  // a fresh simplex leaves a flat first one
+}
+
+GlobalConstants fit_without_publisher(std::span<const StepFitRow> rows, const GlobalConstants& at,
+                                      const std::string& publisher) {
+  return fit_global_constants(rows_without(rows, &StepFitRow::publisher, publisher), at);
+}
+
+GlobalConstants fit_without_architecture(std::span<const StepFitRow> rows, const GlobalConstants& at,
+                                         const std::string& architecture) {
+  GlobalConstants constants = fit_global_constants(rows_without(rows, &StepFitRow::architecture, architecture), at);
+  // Products take what the other architecture's do, not their prior.
+  if (architecture == "Ampere") constants.gemm_ampere = constants.gemm_hopper;
+  if (architecture == "Hopper") constants.gemm_hopper = constants.gemm_ampere;
+  return constants;
 }
 
 }  // namespace takt

@@ -16,6 +16,7 @@ namespace takt {
 
 struct StepFitRow {
   std::string publisher;
+  std::string architecture;  ///< of its cards: "Ampere", ...
   double measured_s = 0.0;
   double predicted_s = 0.0;    ///< at the constants `at`
   std::vector<double> slopes;  ///< seconds for 1 of each of global_constants(), in their order
@@ -24,9 +25,15 @@ struct StepFitRow {
 /// Predicted seconds of `row`, linear from `at`.
 double linear_prediction(const StepFitRow& row, const GlobalConstants& at, const GlobalConstants& constants);
 
-/// Constants fitted to the rows of all publishers but `left_out` (empty: all). One that no row depends on
-/// stays at its prior.
-GlobalConstants fit_global_constants(std::span<const StepFitRow> rows, const GlobalConstants& at,
-                                     const std::string& left_out);
+/// Constants fitted to `rows`. One that no row depends on stays at its prior.
+GlobalConstants fit_global_constants(std::span<const StepFitRow> rows, const GlobalConstants& at);
+
+/// The same without the rows of one publisher.
+GlobalConstants fit_without_publisher(std::span<const StepFitRow> rows, const GlobalConstants& at,
+                                      const std::string& publisher);
+
+/// The same without the rows of one architecture, as a card is priced of whose architecture no step is published.
+GlobalConstants fit_without_architecture(std::span<const StepFitRow> rows, const GlobalConstants& at,
+                                         const std::string& architecture);
 
 }  // namespace takt

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/prediction_interval.hpp"
 #include "base/units.hpp"
 #include "collective/activity.hpp"
 
@@ -24,6 +26,7 @@ struct LoweredCollective {
   std::vector<Activity> activities;   ///< `after` refers to positions in this list
   std::string explanation;            ///< "ring over 8 cards, 2 CTAs, 13.0 GB/s a CTA binds"
   CallBuffers buffers;
+  std::optional<PredictionInterval> interval;  ///< of its time alone; none for sizing floors
 };
 
 }  // namespace takt

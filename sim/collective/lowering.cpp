@@ -6,6 +6,7 @@
 #include "collective/nccl/chunking.hpp"
 #include "collective/nccl/topology_xml.hpp"
 #include "collective/shape.hpp"
+#include "collective/way.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -74,6 +75,11 @@ void lift_limits(SoloTime& solo, const CollectiveShape& shape) {
   solo.kernel_rate = std::numeric_limits<double>::infinity();
 }
 
+/// Whether the one says less than the other.
+bool is_wider(const std::optional<PredictionInterval>& one, const std::optional<PredictionInterval>& other) {
+  return one && (!other || one->reach() > other->reach());
+}
+
 CallBuffers buffers_of(const CollectiveShape& shape, const CommunicatorCards& cards) {
   const RuntimeQuery& query = shape.query;
   nccl::Connections connections{query.algorithm, query.ctas, query.ctas, query.ranks / query.nodes, query.hops};
@@ -119,6 +125,9 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
   account.protocol = to_text(shape.query.protocol);
   account.ctas = lowered.ctas;
   account.limit = limit_of(solo, shape, topology);
+  const CollectiveWay way = way_of(shape);
+  account.way = to_text(way);
+  if (options.nccl_limits) lowered.interval = collective_interval(way);
   account.time_us = to_seconds(fixed.all()) * 1e6 + work.work / solo.rate() * 1e6;
   if (cards.plan) {
     account.channels = cards.plan->communicator.channels;
@@ -205,6 +214,10 @@ struct CollectiveLowering::Impl {
         slowest_us = std::max(slowest_us, priced->account.time_us);
         fixed_us = std::max(fixed_us, to_seconds(priced->lowered.fixed) * 1e6);
         append(lowered, priced->lowered, before, ends);
+        if (is_wider(priced->lowered.interval, lowered.interval)) {
+          lowered.interval = priced->lowered.interval;
+          whole.account.way = priced->account.way;
+        }
         if (connected.insert(part.members).second) buffers = std::max(buffers, priced->lowered.buffers.on_card);
       }
       whole.account.time_us += std::max(slowest_us, fixed_us + busiest_us(lowered, first));

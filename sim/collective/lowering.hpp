@@ -48,6 +48,7 @@ struct CollectiveAccount {
   std::optional<double> planned_us;  ///< NCCL's own estimate
   double time_us = 0.0;              ///< alone
   std::string limit;                 ///< what binds, alone
+  std::string way;                   ///< what it crosses: "NVSwitches", "host memory", ...
 };
 
 struct PricedCollective {

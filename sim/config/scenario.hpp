@@ -62,6 +62,7 @@ struct FinetuneSettings {
   OptimizerForm optimizer_form = OptimizerForm::fused;
   Precision precision = Precision::bf16;
   Precision master_precision = Precision::fp32;  ///< of weights, gradients and moments that the optimizer works on
+  bool fp32_residual = false;  ///< autocast over FP32 weights: residual stream and norms in FP32, linears cast inputs
   std::optional<Precision> reduce_precision;  ///< FSDP's reduce_dtype (semantics F4, S12); unset: reduce_precision()
   Checkpointing activation_checkpointing = Checkpointing::none;
   std::int64_t checkpoint_every = 1;  ///< every how-manieth layer is checkpointed (semantics C18)

@@ -162,6 +162,9 @@ Rows finetune_rows() {
       key.optional("finetune.master_precision", finetune(&FinetuneSettings::master_precision), master_precisions,
                    "full fine-tune: of the weights, gradients and moments that the optimizer works on; bf16 = a model "
                    "loaded and trained in pure bf16, without master weights"),
+      key.optional("finetune.fp32_residual", finetune(&FinetuneSettings::fp32_residual), Flag{},
+                   "autocast over fp32 weights or norms: the residual stream is in fp32, and each linear layer casts "
+                   "its input"),
       key.optional("finetune.reduce_precision", finetune(&FinetuneSettings::reduce_precision),
                    Optional<Choice<Precision>>{unscaled_precisions, "default"},
                    "FSDP: gradients are cast to it for their reduction (reduce_dtype); default = fp32 for a full "

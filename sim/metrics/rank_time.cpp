@@ -73,6 +73,7 @@ BusyTimes busy_times(const Program& program, const Timeline& timeline, RankId ra
 struct CollectiveSums {
   Bytes moved{};
   std::string longest;
+  std::optional<PredictionInterval> longest_interval;
 };
 
 CollectiveSums sum_collectives(const Plan& plan, const Timeline& timeline, RankId rank) {
@@ -96,6 +97,7 @@ CollectiveSums sum_collectives(const Plan& plan, const Timeline& timeline, RankI
   if (longest != times.end()) {
     sums.longest = std::string(kind_names[kind_of(kinds[longest->first])]) + ": " +
                    plan.collectives[index(longest->first)].explanation;
+    sums.longest_interval = plan.collectives[index(longest->first)].interval;
   }
   return sums;
 }
@@ -157,6 +159,7 @@ RankTime rank_time(const Plan& plan, const Timeline& timeline, RankId rank) {
   communication.sent_per_card = sums.moved;
   communication.received_per_card = sums.moved;
   communication.longest = sums.longest;
+  communication.longest_interval = sums.longest_interval;
   return time;
 }
 

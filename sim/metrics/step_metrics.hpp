@@ -37,6 +37,7 @@ struct CommunicationMetrics {
   std::map<std::string, Duration> exposed_by_kind;  ///< "all-gather", "reduce-scatter", "all-reduce", "copy"
   /// The collective that took most time in all and what limits it: "all-gather: ring over 8 cards, 2 CTAs; ...".
   std::string longest;
+  std::optional<PredictionInterval> longest_interval;  ///< of that one's time alone
 };
 
 struct LinkMetrics {
@@ -160,6 +161,8 @@ struct RunResult {
   std::string topology_title;
   std::string model_name;
   std::string card_name;
+  std::string card_architecture;  ///< "Hopper", ...
+  double borrowed_products = 0.0;  ///< how far matrix products may be off whose times come from another card; 0: they do not
   HostMemory host_memory;    ///< what is offloaded
   Bytes checkpoint_bytes{};  ///< weights in 16 bit (the adapter for LoRA)
   std::string compute_provenance;

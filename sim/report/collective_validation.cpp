@@ -3,6 +3,7 @@
 #include "base/csv.hpp"
 #include "base/quantile.hpp"
 #include "config/csv.hpp"
+#include "report/collective_residuals.hpp"
 #include "report/nccl_tests.hpp"
 #include "report/table.hpp"
 
@@ -192,7 +193,9 @@ CollectiveScore score(const std::vector<CollectiveOutcome>& outcomes, const Scor
 }
 
 std::string collective_validation_text(const std::vector<CollectiveOutcome>& outcomes) {
-  return by_table(outcomes) + "\n" + by_class(outcomes) + fmt::format("{} rows\n", outcomes.size());
+  std::string text = by_table(outcomes) + "\n" + by_class(outcomes) + fmt::format("{} rows\n", outcomes.size());
+  if (any_left_out(outcomes)) text += "\n" + collective_residuals_text(outcomes);
+  return text;
 }
 
 std::string collective_rows_csv(const std::vector<CollectiveOutcome>& outcomes) {
@@ -218,6 +221,9 @@ std::vector<std::string> broken_bounds(const std::vector<CollectiveOutcome>& out
     if (now.median <= bound.median && now.ninetieth <= bound.ninetieth) continue;
     broken.push_back(fmt::format("{}: {} % over tables, recorded {:.1f} ({:.0f})", bound.what, score_text(now),
                                  bound.median, bound.ninetieth));
+  }
+  if (any_left_out(outcomes)) {
+    for (std::string& left : left_collective_intervals(outcomes)) broken.push_back(std::move(left));
   }
   return broken;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "collective/call.hpp"
+#include "collective/way.hpp"
 #include "config/source.hpp"
 
 #include <cstdint>
@@ -44,6 +44,7 @@ struct CollectiveOutcome {
   double predicted_us = 0.0;  ///< with the harness
   double left_out_us = 0.0;   ///< the same by constants that have not seen this machine; 0: not asked for
   std::string choice;         ///< "Ring, Simple, 24"
+  CollectiveWay way{};
 };
 
 /// Median and 90th percentile over tables of the tables' median errors, percent.

@@ -145,15 +145,34 @@ class Comparison {
                               format_number(card_ratio), letter(trail));
   }
 
+  /// "0.90 to 1.28 of theirs", or the same for each of the two where they rest on different steps.
+  std::string basis_of(std::size_t best, std::size_t other) const {
+    const auto parts = [this](std::size_t run) {
+      const PredictionInterval interval = step_interval(runs_[run]);
+      return fmt::format("{:.2f} to {:.2f}", interval.low, interval.high);
+    };
+    const std::string unpublished = "where no step of the architecture was known";
+    if (parts(best) == parts(other)) {
+      return parts(best) + " of theirs" +
+             (has_published_steps(runs_[best].card_architecture) ? "" : " " + unpublished);
+    }
+    const std::size_t wide = has_published_steps(runs_[best].card_architecture) ? other : best;
+    const std::size_t narrow = wide == best ? other : best;
+    return fmt::format("{} of theirs, and {} {} ({}: {})", parts(narrow), parts(wide), unpublished, letter(wide),
+                       runs_[wide].card_architecture);
+  }
+
   /// Where the difference is less than what predictions are off by.
   std::string doubt(std::size_t best, std::size_t other) const {
     const RunResult &first = runs_[best], &second = runs_[other];
     if (!carries_interval(first) || !carries_interval(second) || !second.metrics.memory.fits) return "";
     const double ratio = first.metrics.tokens_per_second / second.metrics.tokens_per_second;
-    if (ratio < equal_within || ratio >= ratio_within_error()) return "";
-    return fmt::format("That is within the error of two predictions: nine in ten published steps took {:.2f} to {:.2f} of theirs, "
-                       "so a ratio below {:.2f} can turn round if the errors of both have nothing in common.",
-                       step_interval_low, step_interval_high, ratio_within_error());
+    const PredictionInterval faster = step_interval(first), slower = step_interval(second);
+    const double within = ratio_within_error(faster, slower);
+    if (ratio < equal_within || ratio >= within) return "";
+    return fmt::format("That is within the error of two predictions: nine in ten published steps took {}, so a ratio "
+                       "below {:.2f} can turn round if the errors of both have nothing in common.",
+                       basis_of(best, other), within);
   }
 
   std::string verdict() const {

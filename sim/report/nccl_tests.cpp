@@ -123,6 +123,14 @@ std::vector<std::string> cells_of(const CollectiveRow& row, const CollectiveTabl
   return cells;
 }
 
+/// How far the times may be off, if anything tells.
+std::string interval_line(const CollectiveTable& table) {
+  if (table.rows.empty() || !table.rows.back().interval) return "";
+  const CollectiveRow& largest = table.rows.back();
+  return fmt::format("nine in ten collectives over {} took {:.2f} to {:.2f} of their prediction, their machine left out\n",
+                     largest.account.way, largest.interval->low, largest.interval->high);
+}
+
 }  // namespace
 
 std::string_view name_of(CollectiveKind kind) {
@@ -176,7 +184,7 @@ std::string collective_text(const CollectiveTable& table, Explanations explanati
       out += "NCCL finds: " + table.rows.front().account.plan + "\n";
     }
   }
-  out += text.text();
+  out += text.text() + interval_line(table);
   if (!errors.empty()) {
     out += fmt::format("median error {}, largest {}\n", format_share(median(errors)),
                        format_share(*std::max_element(errors.begin(), errors.end())));
@@ -187,16 +195,18 @@ std::string collective_text(const CollectiveTable& table, Explanations explanati
 std::string collective_csv(const CollectiveTable& table) {
   std::string text =
       "size,count,type,redop,root,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,ctas,planned_us,"
-      "limited_by,measured_us\n";
+      "limited_by,measured_us,way,time_low_us,time_high_us\n";
   const auto number = [](double value) { return write_json(value, JsonLayout::compact); };
   for (const CollectiveRow& row : table.rows) {
     const double bandwidth = algorithm_bandwidth(row);
     text += fmt::format(
-        "{},{},float,{},{},{},{},{},{},{},{},{},{},{}\n", row.call.bytes.count(), count_of(row.call, table.ranks),
+        "{},{},float,{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.call.bytes.count(), count_of(row.call, table.ranks),
         redop(row.call), row.call.kind == CollectiveKind::broadcast ? 0 : -1, number(row.account.time_us),
         number(bandwidth), number(bandwidth * bus_factor(row.call.kind, table.ranks)), row.account.algorithm,
         row.account.protocol, row.account.ctas, row.account.planned_us ? number(*row.account.planned_us) : "",
-        csv_cell(row.account.limit), row.measured_us ? number(*row.measured_us) : "");
+        csv_cell(row.account.limit), row.measured_us ? number(*row.measured_us) : "", csv_cell(row.account.way),
+        row.interval ? number(row.interval->low * row.account.time_us) : "",
+        row.interval ? number(row.interval->high * row.account.time_us) : "");
   }
   return text;
 }
@@ -215,7 +225,14 @@ std::string collective_json(const CollectiveTable& table) {
                        {"algorithm", row.account.algorithm},
                        {"protocol", row.account.protocol},
                        {"ctas", row.account.ctas},
-                       {"limited_by", row.account.limit}};
+                       {"limited_by", row.account.limit},
+                       {"way", row.account.way}};
+    if (row.interval) {
+      Json::Array bounds;
+      bounds.emplace_back(row.interval->low * row.account.time_us * 1e-6);
+      bounds.emplace_back(row.interval->high * row.account.time_us * 1e-6);
+      entry.push_back({"time_interval_s", std::move(bounds)});
+    }
     if (row.account.planned_us) entry.push_back({"nccl_planned_time_s", *row.account.planned_us * 1e-6});
     if (row.measured_us) {
       entry.push_back({"measured_time_s", *row.measured_us * 1e-6});

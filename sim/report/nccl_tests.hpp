@@ -39,6 +39,7 @@ struct CollectiveRow {
   CollectiveCall call;
   CollectiveAccount account;
   std::optional<double> measured_us;
+  std::optional<PredictionInterval> interval{};  ///< of its time
 };
 
 /// All rows of one call over `ranks` cards.

@@ -15,6 +15,15 @@ Json::Object breakdown(const Breakdown& breakdown) {
           {"optimizer_s", to_seconds(breakdown.optimizer)}};
 }
 
+/// Parts of a prediction between which nine in ten measurements lie, or null.
+Json parts(const std::optional<PredictionInterval>& interval) {
+  if (!interval) return {};
+  Json::Array bounds;
+  bounds.emplace_back(interval->low);
+  bounds.emplace_back(interval->high);
+  return Json(std::move(bounds));
+}
+
 Json::Object communication(const CommunicationMetrics& metrics) {
   Json::Object exposed;
   for (const auto& [kind, time] : metrics.exposed_by_kind) exposed.push_back({kind, to_seconds(time)});
@@ -24,7 +33,8 @@ Json::Object communication(const CommunicationMetrics& metrics) {
           {"received_bytes_per_card", metrics.received_per_card.count()},
           {"sent_bytes_per_card", metrics.sent_per_card.count()},
           {"exposed_by_kind_s", exposed},
-          {"longest", metrics.longest}};
+          {"longest", metrics.longest},
+          {"longest_interval", parts(metrics.longest_interval)}};
 }
 
 Json::Object link(const LinkMetrics& link) {
@@ -130,8 +140,8 @@ Json interval(const RunResult& run) {
   if (!carries_interval(run)) return {};
   const double step = to_seconds(run.metrics.step_time);
   Json::Array bounds;
-  bounds.emplace_back(step_interval_low * step);
-  bounds.emplace_back(step_interval_high * step);
+  bounds.emplace_back(step_interval(run).low * step);
+  bounds.emplace_back(step_interval(run).high * step);
   return Json(std::move(bounds));
 }
 

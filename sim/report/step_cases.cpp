@@ -1,13 +1,16 @@
 #include "report/step_cases.hpp"
 
 #include "base/text.hpp"
+#include "report/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace takt {
 namespace {
@@ -72,6 +75,50 @@ Result<StepCase> case_of(const CsvTable& table, const CsvRow& row) {
                   counts[1], counts[2], *measured, cells[11], cells[12], cells[13], cells[14], cells[15]};
 }
 
+std::string comment(const std::string& text) {
+  constexpr std::size_t width = 110;
+  std::string lines;
+  for (const std::string& line : parts_of(wrap(text, width), '\n')) lines += "# " + line + '\n';
+  return lines;
+}
+
+std::string step_heading(const StepCase& one, const StepLegend& legend) {
+  const auto assumed = [](const std::map<std::string, std::string>& notes, const std::string& name) {
+    const auto found = notes.find(name);
+    return found == notes.end() ? std::string() : found->second;
+  };
+  std::string model = std::filesystem::path(one.model).filename().string();
+  if (model.ends_with(".toml")) model.resize(model.size() - std::string_view(".toml").size());
+  std::string text = comment(fmt::format("How long does a step of {} take on {}, as {} ran it ({})?", model,
+                                         one.machine, one.publisher, one.family));
+  text += comment(fmt::format("Published: {} s ({}).", one.measured_s, one.source));
+  if (const std::string stack = assumed(legend.assumed_of_stack, one.stack); !stack.empty())
+    text += comment("Of the software, assumed where nobody says it: " + stack + ".");
+  if (const std::string machine = assumed(legend.assumed_of_machine, one.machine); !machine.empty())
+    text += comment("Of the machine: " + machine + ".");
+  return text;
+}
+
+/// The first word of a key, and the rest: "finetune", "lora.rank".
+std::pair<std::string, std::string> in_section(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? std::pair(std::string(), key) : std::pair(key.substr(0, dot), key.substr(dot + 1));
+}
+
+/// Keys under the header of their section, sections in the order of their first keys.
+std::string by_section(const Overrides& keys) {
+  std::vector<std::pair<std::string, std::string>> sections;
+  for (const Override& setting : keys) {
+    const auto [section, key] = in_section(setting.key);
+    auto place = std::find_if(sections.begin(), sections.end(), [&](const auto& s) { return s.first == section; });
+    if (place == sections.end()) place = sections.insert(sections.end(), {section, ""});
+    place->second += fmt::format("{} = {}\n", key, toml_value(setting.value));
+  }
+  std::string text;
+  for (const auto& [section, lines] : sections) text += (section.empty() ? "" : "\n[" + section + "]\n") + lines;
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<StepCase>> read_step_cases(const SourceText& source) {
@@ -90,8 +137,12 @@ Result<StepLegend> read_step_legend(const std::string& folder) {
     Overrides keys{{"hardware.topology", row.cells[1]}, {"hardware.cards", card_list(row.cells[2])}};
     for (Override& setting : settings_in(row.cells[3])) keys.push_back(std::move(setting));
     legend.machines.emplace(row.cells[0], std::move(keys));
+    legend.assumed_of_machine.emplace(row.cells[0], row.cells[4]);
   }
-  for (const CsvRow& row : stacks->rows) legend.stacks.emplace(row.cells[0], settings_in(row.cells[1]));
+  for (const CsvRow& row : stacks->rows) {
+    legend.stacks.emplace(row.cells[0], settings_in(row.cells[1]));
+    legend.assumed_of_stack.emplace(row.cells[0], row.cells[2]);
+  }
   for (const CsvRow& row : rules->rows) legend.rules.emplace(row.cells[0], row.cells[1]);
   return legend;
 }
@@ -130,9 +181,7 @@ Result<Overrides> step_keys(const StepCase& one, const StepLegend& legend) {
 Result<SourceText> step_scenario(const StepCase& one, const StepLegend& legend, std::string file) {
   const Result<Overrides> keys = step_keys(one, legend);
   if (!keys) return keys.diagnostics();
-  std::string text = fmt::format("# Published: {} s a step. {}\n", one.measured_s, one.source);
-  for (const auto& [key, value] : *keys) text += fmt::format("{} = {}\n", key, toml_value(value));
-  return SourceText{std::move(file), std::move(text)};
+  return SourceText{std::move(file), step_heading(one, legend) + by_section(*keys)};
 }
 
 }  // namespace takt

@@ -37,6 +37,7 @@ struct StepLegend {
   std::map<std::string, Overrides> machines;
   std::map<std::string, Overrides> stacks;
   std::map<std::string, std::string> rules;  ///< by which rows leave, with the reason
+  std::map<std::string, std::string> assumed_of_machine, assumed_of_stack;  ///< what publishers do not state; or empty
 };
 
 /// machines.csv, stacks.csv and rules.csv of `folder`.
@@ -47,7 +48,8 @@ Result<StepLegend> read_step_legend(const std::string& folder);
 /// Error: an unknown stack.
 Result<Overrides> step_keys(const StepCase& one, const StepLegend& legend);
 
-/// The row's scenario as a file of the name `file`.
+/// The row's scenario as a file of the name `file`: what it asks, what was measured and by whom, what is assumed, and
+/// its keys by section.
 Result<SourceText> step_scenario(const StepCase& one, const StepLegend& legend, std::string file);
 
 }  // namespace takt

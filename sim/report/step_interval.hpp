@@ -1,28 +1,43 @@
 // How far a predicted step may be off.
 #pragma once
 
+#include "base/prediction_interval.hpp"
 #include "metrics/step_metrics.hpp"
 
 #include <cmath>
-#include <numbers>
+#include <string_view>
 
 namespace takt {
 
-/// Nine in ten published steps took between these parts of their prediction, each publisher left out of the fit:
-/// `takt validate --steps --leave-one-out`, 344 rows, 91.6 % of them within. Most of them are of A100, H100 and H200.
-inline constexpr double step_interval_low = 0.90;
-inline constexpr double step_interval_high = 1.28;
+/// Of `takt validate --steps --leave-one-out`, which leaves a bound when they are not what it finds: with each publisher
+/// left out of the fit (344 rows), and with each architecture left out, for cards of whose architecture nobody or one
+/// publisher alone has steps.
+inline constexpr PredictionInterval published_interval{0.90, 1.27};
+inline constexpr PredictionInterval unpublished_interval{0.86, 1.46};
 
-/// Whether the interval means anything for a run: its kernels are priced as in whole steps, of a language model.
+/// Whether two publishers at least have steps of it that are scored.
+inline bool has_published_steps(std::string_view architecture) {
+  return architecture == "Ampere" || architecture == "Hopper";
+}
+
+/// Whether an interval means anything for a run: its kernels are priced as in whole steps, of a language model.
 inline bool carries_interval(const RunResult& run) {
   const Assumptions& assumptions = run.scenario.assumptions;
   return assumptions.compute == ComputeBasis::measured && assumptions.in_situ && run.metrics.mfu > 0.0;
 }
 
-/// A ratio of two predicted steps below this lies within their errors, if these are independent: the half-width of the
-/// interval, in logarithms, times the root of two.
-inline double ratio_within_error() {
-  return std::exp(std::numbers::sqrt2 * std::log(step_interval_high / step_interval_low) / 2.0);
+/// A card without published steps whose products are another card's is off by theirs too, independently.
+inline PredictionInterval step_interval(const RunResult& run) {
+  if (has_published_steps(run.card_architecture)) return published_interval;
+  const double middle = unpublished_interval.middle();
+  const double reach = std::hypot(unpublished_interval.reach(), std::log1p(run.borrowed_products));
+  return {std::exp(middle - reach), std::exp(middle + reach)};
+}
+
+/// For the same work, `longer` is predicted to take more time than `shorter`: the ratio below which they may really lie
+/// the other way round, if their errors have nothing in common.
+inline double ratio_within_error(const PredictionInterval& shorter, const PredictionInterval& longer) {
+  return std::exp(std::hypot(shorter.reach(), longer.reach()) + shorter.middle() - longer.middle());
 }
 
 }  // namespace takt

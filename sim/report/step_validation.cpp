@@ -4,11 +4,13 @@
 #include "base/csv.hpp"
 #include "base/quantile.hpp"
 #include "report/format.hpp"
+#include "report/step_residuals.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace takt {
@@ -16,6 +18,12 @@ namespace {
 
 /// Recorded when the constants were fitted, with a little room: a change that makes predictions worse leaves them.
 constexpr double most_median = 0.055, most_p90 = 0.18, most_bias = 0.03;
+/// What the project promises, each publisher left out.
+constexpr double most_left_out_median = 0.08, most_left_out_p90 = 0.18;
+
+void append(std::vector<std::string>& list, std::vector<std::string> more) {
+  list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 std::string signed_share(double share) {
   return (share < 0.0 ? "-" : "+") + format_share(std::abs(share));
@@ -85,15 +93,15 @@ std::string scope_text(const StepReport& report) {
   return text;
 }
 
-std::string constants_text(const StepReport& report) {
-  std::vector<Column> columns{{"constant"}, {"recorded", Align::right}};
-  for (const auto& [publisher, constants] : report.refitted)
-    columns.push_back({publisher.empty() ? "all rows" : "-" + publisher, Align::right});
+std::string refitted_text(const StepReport& report) {
+  std::vector<Column> columns{{"constant"}, {"recorded", Align::right}, {"all rows", Align::right}};
+  for (const auto& [publisher, constants] : report.without_publisher) columns.push_back({"-" + publisher, Align::right});
   Table table(std::move(columns));
   const GlobalConstants recorded = recorded_global_constants();
   for (const GlobalConstant& constant : global_constants()) {
-    std::vector<std::string> cells{constant.name, fmt::format("{:.3f}", recorded.*constant.value)};
-    for (const auto& [publisher, constants] : report.refitted)
+    std::vector<std::string> cells{constant.name, fmt::format("{:.3f}", recorded.*constant.value),
+                                   fmt::format("{:.3f}", *report.refitted.*constant.value)};
+    for (const auto& [publisher, constants] : report.without_publisher)
       cells.push_back(fmt::format("{:.3f}", constants.*constant.value));
     table.row(std::move(cells));
   }
@@ -116,31 +124,6 @@ ErrorSummary summary_of(std::vector<double> ratios) {
   return {rows, quantile(errors, 0.5), quantile(std::move(errors), 0.9), quantile(std::move(ratios), 0.5) - 1.0};
 }
 
-StepInterval interval_of(const std::vector<StepOutcome>& outcomes) {
-  constexpr double below = 0.05, above = 0.95;
-  const auto measured_over_predicted = [&outcomes](const std::string& without) {
-    std::vector<double> values;
-    for (const StepOutcome& o : outcomes) {
-      if (o.row.publisher != without) values.push_back(1.0 / o.left_out_ratio());
-    }
-    return values;
-  };
-  const std::vector<double> all = measured_over_predicted("");
-  StepInterval interval{quantile(all, below), quantile(all, above), 0.0};
-  std::map<std::string, std::pair<double, double>> of_others;
-  for (const StepOutcome& o : outcomes) {
-    if (of_others.count(o.row.publisher) > 0) continue;
-    const std::vector<double> others = measured_over_predicted(o.row.publisher);
-    of_others[o.row.publisher] = {quantile(others, below), quantile(others, above)};
-  }
-  for (const StepOutcome& o : outcomes) {
-    const auto [low, high] = of_others.at(o.row.publisher);
-    const double value = 1.0 / o.left_out_ratio();
-    if (value >= low && value <= high) interval.coverage += 1.0 / static_cast<double>(outcomes.size());
-  }
-  return interval;
-}
-
 StepScores scores_of(const std::vector<StepOutcome>& outcomes) {
   StepScores scores{score_of(outcomes, &StepOutcome::ratio), {}};
   if (has_left_out(outcomes)) scores.left_out = score_of(outcomes, &StepOutcome::left_out_ratio);
@@ -153,7 +136,10 @@ std::string step_validation_text(const StepReport& report) {
   text += grouped_table(report.outcomes, "family", &StepCase::family);
   text += grouped_table(report.outcomes, "machine", &StepCase::machine);
   text += grouped_table(report.outcomes, "method", &StepCase::method);
-  text += constants_text(report);
+  if (!report.without_publisher.empty())
+    text += refitted_text(report);
+  else if (report.refitted)
+    text += constants_text(report.bases, *report.refitted) + '\n';
   for (const StepOutcome& outcome : report.outcomes) {
     if (!outcome.not_predicted.empty()) text += fmt::format("row {}: {}\n", outcome.row.row, outcome.not_predicted);
   }
@@ -162,48 +148,48 @@ std::string step_validation_text(const StepReport& report) {
   if (scores.left_out.all.rows > 0) {
     text += score_line("each publisher left out", scores.left_out);
   }
-  constexpr std::size_t two_publishers = 3;  // and the fit to all rows
-  if (report.refitted.size() >= two_publishers) {
-    const StepInterval interval = interval_of(report.outcomes);
-    text += fmt::format(
-        "nine tenths of left-out rows take {:.2f} to {:.2f} of their prediction; {} lie within what the other "
-        "publishers' rows say\n",
-        interval.low, interval.high, format_share(interval.coverage));
-  }
+  if (report.without_publisher.size() >= 2) text += '\n' + residuals_text(report.outcomes);
   return text;
 }
 
 std::string step_rows_csv(const StepReport& report) {
-  std::string text = "row,publisher,family,machine,model,method,measured_s,predicted_s,ratio,left_out_s,error,excluded\n";
+  std::string text = "row,publisher,family,machine,model,method,measured_s,predicted_s,ratio,left_out_s,error,excluded,other_architectures_s\n";
   const auto row_of = [](const StepCase& row) {
     return fmt::format("{},{},{},{},{},{},{:.6g}", csv_cell(row.row), csv_cell(row.publisher), csv_cell(row.family),
                        csv_cell(row.machine), csv_cell(row.model), csv_cell(row.method), row.measured_s);
   };
+  const auto seconds = [](double value) { return value > 0.0 ? fmt::format("{:.6g}", value) : ""; };
   for (const StepOutcome& o : report.outcomes) {
     if (!o.not_predicted.empty()) {
-      text += fmt::format("{},,,,,{}\n", row_of(o.row), csv_cell(o.not_predicted));
+      text += fmt::format("{},,,,,{},\n", row_of(o.row), csv_cell(o.not_predicted));
       continue;
     }
-    text += fmt::format("{},{:.6g},{:.4f},{},{:.6g},\n", row_of(o.row), o.predicted_s, o.ratio(),
-                        o.left_out_s > 0.0 ? fmt::format("{:.6g}", o.left_out_s) : "", o.ratio() - 1.0);
+    text += fmt::format("{},{:.6g},{:.4f},{},{:.6g},,{}\n", row_of(o.row), o.predicted_s, o.ratio(),
+                        seconds(o.left_out_s), o.ratio() - 1.0, seconds(o.other_architectures_s));
   }
-  for (const StepCase& row : report.excluded) text += fmt::format("{},,,,,{}\n", row_of(row), csv_cell(row.excluded));
+  for (const StepCase& row : report.excluded) text += fmt::format("{},,,,,{},\n", row_of(row), csv_cell(row.excluded));
   return text;
 }
 
-std::vector<std::string> left_step_bounds(const std::vector<StepOutcome>& outcomes) {
+std::vector<std::string> left_step_bounds(const StepReport& report) {
   std::vector<std::string> left;
-  for (const StepOutcome& outcome : outcomes) {
+  for (const StepOutcome& outcome : report.outcomes) {
     if (!outcome.not_predicted.empty()) left.push_back("training step " + outcome.row.row + " cannot run");
   }
-  const ErrorSummary all = scores_of(outcomes).fitted.all;
   const auto check = [&left](const char* what, double value, double bound) {
     if (value > bound)
       left.push_back(fmt::format("training steps: {} {}, recorded {}", what, format_share(value), format_share(bound)));
   };
-  check("median error", all.median, most_median);
-  check("90th percentile", all.p90, most_p90);
-  check("signed median", std::abs(all.signed_median), most_bias);
+  const StepScores scores = scores_of(report.outcomes);
+  check("median error", scores.fitted.all.median, most_median);
+  check("90th percentile", scores.fitted.all.p90, most_p90);
+  check("signed median", std::abs(scores.fitted.all.signed_median), most_bias);
+  if (report.refitted) append(left, left_constant_bounds(report.bases, *report.refitted));
+  if (report.without_publisher.empty()) return left;
+  check("median over publishers left out", scores.left_out.publishers, most_left_out_median);
+  check("90th percentile left out", scores.left_out.all.p90, most_left_out_p90);
+  check("signed median left out", std::abs(scores.left_out.all.signed_median), most_bias);
+  append(left, left_interval_bounds(report.outcomes));
   return left;
 }
 

@@ -51,9 +51,8 @@ bool keeps_input_of(const Recipe& recipe, std::initializer_list<LinearRole> role
   return false;
 }
 
-/// A norm over `width`, without its output.
-double norm_bytes_kept(const Recipe& recipe, double width) {
-  const double element = recipe.activation_bytes;
+/// A norm over `width` values of `element` bytes, without its output.
+double norm_bytes_kept(const Recipe& recipe, double width, double element) {
   if (recipe.shape.layer_norm || recipe.elementwise != ElementwiseForm::eager) return element * width;
   const double normalised = recipe.base_trains() ? element * width : 0.0;
   return fp32 * width + normalised;
@@ -66,7 +65,7 @@ double attention_bytes_kept(const Recipe& recipe) {
   const double keys = dimension(key_width(shape));
   const double heads = dimension(shape.query_heads);
   double bytes = element * (queries + 2.0 * keys) + element * queries;
-  if (shape.query_key_norm) bytes += norm_bytes_kept(recipe, queries + keys);
+  if (shape.query_key_norm) bytes += norm_bytes_kept(recipe, queries + keys, element);
   if (recipe.attention == AttentionKernel::eager) {
     // Scores after softmax in FP32 and in 16 bits, and keys and values repeated for every query head (C3).
     bytes += heads * dimension(recipe.sequence) * (fp32 + element) + 2.0 * element * (queries - keys);
@@ -85,6 +84,18 @@ double mlp_bytes_kept(const Recipe& recipe) {
   return element * width * (inner + product);
 }
 
+/// Copies of norms' outputs that linears keep which cast them each for itself.
+double own_casts(const Recipe& recipe, bool attention_input, bool mlp_input) {
+  double copies = 0.0;
+  for (const Linear& linear : recipe.linears) {
+    if (linear.role == LinearRole::gate || linear.role == LinearRole::up)
+      copies += mlp_input ? 1.0 : 0.0;
+    else if (linear.role != LinearRole::o && linear.role != LinearRole::down)
+      copies += attention_input ? 1.0 : 0.0;
+  }
+  return copies;
+}
+
 /// Bytes a token that a layer keeps without checkpointing.
 double layer_bytes_kept(const Recipe& recipe) {
   const double element = recipe.activation_bytes;
@@ -94,7 +105,8 @@ double layer_bytes_kept(const Recipe& recipe) {
   const bool mlp_input = keeps_input_of(recipe, {LinearRole::gate, LinearRole::up});
   double outputs = (attention_input ? 1.0 : 0.0) + (mlp_input ? 1.0 : 0.0);
   if (recipe.shape.norms_per_layer < 2) outputs = std::min(outputs, 1.0);  // attention and MLP read one norm's output
-  return norms * norm_bytes_kept(recipe, hidden) + outputs * element * hidden + attention_bytes_kept(recipe) +
+  if (recipe.stream_casts()) outputs = own_casts(recipe, attention_input, mlp_input);
+  return norms * norm_bytes_kept(recipe, hidden, recipe.residual_bytes) + outputs * element * hidden + attention_bytes_kept(recipe) +
          mlp_bytes_kept(recipe) + adapter_bytes_kept(recipe);
 }
 
@@ -102,10 +114,11 @@ double layer_bytes_kept(const Recipe& recipe) {
 /// second GEMM's output (C18).
 double selective_bytes_kept(const Recipe& recipe) {
   const TransformerShape& shape = recipe.shape;
-  double elements = dimension(shape.hidden) + dimension(query_width(shape));
+  double elements = dimension(query_width(shape));
   for (std::size_t i = 0; i < recipe.linears.size(); ++i)
     if (kept_by_selective(i)) elements += dimension(recipe.linears[i].out);
-  return recipe.activation_bytes * elements + fp32 * dimension(shape.query_heads);
+  return recipe.residual_bytes * dimension(shape.hidden) + recipe.activation_bytes * elements +
+         fp32 * dimension(shape.query_heads);
 }
 
 /// Bytes a token that selective checkpointing keeps and that backward reads as they are, so that recomputation does not
@@ -152,7 +165,7 @@ BlockMemory embedding_memory(const Recipe& recipe) {
   BlockMemory memory;
   // The first layer's input (C17); with checkpointing that layer keeps it as its checkpoint.
   if (recipe.checkpointing == Checkpointing::none)
-    memory.kept = whole_bytes(dimension(recipe.tokens) * recipe.activation_bytes * dimension(recipe.shape.hidden));
+    memory.kept = whole_bytes(dimension(recipe.tokens) * recipe.residual_bytes * dimension(recipe.shape.hidden));
   return memory;
 }
 
@@ -165,21 +178,22 @@ BlockMemory layer_memory(const Recipe& recipe) {
   // Backward starts with the gradient of the output. The down projection's weight is expanded for the product before.
   const double first = tokens * element * width + dequantised_bytes(recipe);
   const double then = tokens * element * width * mlp_gradients(recipe);
-  memory.backward_transient = whole_bytes(tokens * element * hidden + std::max(first, then));
-  memory.input = whole_bytes(tokens * element * hidden);
+  const double stream = tokens * recipe.residual_bytes * hidden;
+  memory.backward_transient = whole_bytes(stream + std::max(first, then));
+  memory.input = whole_bytes(stream);
   memory.forward_transient = whole_bytes(dequantised_bytes(recipe));
   if (recipe.checkpointing == Checkpointing::none) {
     memory.kept = saved_activations(recipe);
     return memory;
   }
   const bool selective = recipe.checkpointing == Checkpointing::selective;
-  memory.kept = whole_bytes(tokens * (selective ? selective_bytes_kept(recipe) : element * hidden));  // C16
+  memory.kept = whole_bytes(tokens * (selective ? selective_bytes_kept(recipe) : recipe.residual_bytes * hidden));  // C16
   const Bytes shared = selective ? whole_bytes(tokens * selective_bytes_shared(recipe)) : Bytes{};
   memory.recomputed = std::max(saved_activations(recipe) - shared, Bytes{});
   // Without an early stop the layer's output is made again, and held until its backward ends (C8).
   if (!recipe.early_stop) memory.recomputed += memory.input;
   // Nothing is saved while the forward runs, but the MLP's three widest values and two of the residual are alive.
-  memory.forward_transient += whole_bytes(tokens * element * (3.0 * width + 2.0 * hidden));
+  memory.forward_transient += whole_bytes(tokens * element * 3.0 * width + 2.0 * stream);
   return memory;
 }
 
@@ -219,7 +233,8 @@ BlockMemory head_memory(const Recipe& recipe) {
   const double norm_output = recipe.base_trains() ? element * hidden : 0.0;
   const LossBytes loss = loss_bytes(recipe);
   BlockMemory memory;
-  memory.kept = whole_bytes(tokens * (element * hidden + norm_bytes_kept(recipe, hidden) + norm_output) +
+  const double residual = recipe.residual_bytes;
+  memory.kept = whole_bytes(tokens * (residual * hidden + norm_bytes_kept(recipe, hidden, residual) + norm_output) +
                             tokens * vocabulary * loss.kept);
   memory.forward_transient = whole_bytes(tokens * vocabulary * loss.forward);
   memory.backward_transient = whole_bytes(tokens * vocabulary * loss.backward);

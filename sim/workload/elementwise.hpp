@@ -23,7 +23,11 @@ struct ElementwiseParts {
   ElementwisePart norm, rope, activation, residual;
 };
 
-ElementwiseParts elementwise_parts(const TransformerShape& shape, ElementwiseForm form);
+/// With an FP32 residual stream norms and additions move it in FP32; casts of linears' inputs are not among the parts.
+ElementwiseParts elementwise_parts(const TransformerShape& shape, ElementwiseForm form, bool fp32_stream = false);
+
+/// A cast between the FP32 stream and 16 bits.
+inline constexpr ElementwisePass stream_cast{6.0, 1};
 
 /// Eager PyTorch ops among `launches` kernels of a layer: none where torch.compile's graph launches them itself.
 std::uint16_t dispatches_of(ElementwiseForm form, std::uint16_t launches);

@@ -52,7 +52,7 @@ Bytes whole_bytes(double bytes) { return Bytes(std::llround(bytes)); }
 EndKernels embedding_kernels(const Recipe& recipe, const KernelPricer& pricer) {
   const double rows = static_cast<double>(recipe.tokens * recipe.shape.hidden);
   const double table = static_cast<double>(recipe.shape.vocabulary * recipe.shape.hidden);
-  const double element = recipe.activation_bytes;
+  const double element = recipe.residual_bytes;
   EndKernels kernels;
   kernels.forward.push_back(
       pricer.memory("embedding", whole_bytes(2.0 * element * rows), KernelKind::embedding));
@@ -134,13 +134,17 @@ void add_head(EndKernels& kernels, const Recipe& recipe, const KernelPricer& pri
 }  // namespace
 
 EndKernels head_kernels(const Recipe& recipe, const KernelPricer& pricer) {
-  const ElementwisePart norm = elementwise_parts(recipe.shape, recipe.elementwise).norm;
+  const ElementwisePart norm =
+      elementwise_parts(recipe.shape, recipe.elementwise, recipe.stream_casts()).norm;
   EndKernels kernels;
   kernels.forward.push_back(final_norm(recipe, pricer, "final norm", norm.forward));
+  if (recipe.stream_casts()) kernels.forward.push_back(final_norm(recipe, pricer, "input cast", stream_cast));
   if (recipe.cross_entropy == CrossEntropy::fused_linear)
     add_fused_head(kernels, recipe, pricer);
   else
     add_head(kernels, recipe, pricer);
+  if (recipe.stream_casts())
+    kernels.backward.push_back(final_norm(recipe, pricer, "input cast backward", stream_cast));
   kernels.backward.push_back(final_norm(recipe, pricer, "final norm backward", norm.backward));
   return kernels;
 }

@@ -20,8 +20,10 @@ double GlobalConstants::gemm(const CardSpec& card) const {
   return std::sqrt(gemm_ampere * gemm_hopper);
 }
 
-double GlobalConstants::masked(const CardSpec& card) const {
-  return masked_attention * (card.compute_capability >= blackwell ? masked_attention_blackwell : 1.0);
+double GlobalConstants::masked(const CardSpec& card, std::int64_t head_dim) const {
+  constexpr std::int64_t widest_in_registers = 128;
+  if (card.compute_capability >= blackwell) return masked_attention * masked_attention_blackwell;
+  return masked_attention * (head_dim > widest_in_registers ? masked_attention_wide : 1.0);
 }
 
 const std::vector<GlobalConstant>& global_constants() {
@@ -32,6 +34,8 @@ const std::vector<GlobalConstant>& global_constants() {
       {"triton_attention", &GlobalConstants::triton_attention, "scored rows of stacks with flash-triton",
        triton_published},
       {"masked_attention", &GlobalConstants::masked_attention, "scored rows of stacks with sdpa-mask", 1.0},
+      {"masked_attention_wide", &GlobalConstants::masked_attention_wide,
+       "scored rows of stacks with sdpa-mask and heads above 128 on A100 and H100", 1.0},
       {"masked_attention_blackwell", &GlobalConstants::masked_attention_blackwell,
        "scored rows of stacks with sdpa-mask on RTX PRO 6000", 1.0},
   };
@@ -39,12 +43,13 @@ const std::vector<GlobalConstant>& global_constants() {
 }
 
 GlobalConstants recorded_global_constants() {
-  return {.gemm_ampere = 1.048,
-          .gemm_hopper = 1.169,
-          .elementwise = 1.681,
-          .triton_attention = 1.604,
-          .masked_attention = 3.118,
-          .masked_attention_blackwell = 1.734};
+  return {.gemm_ampere = 1.012,
+          .gemm_hopper = 1.184,
+          .elementwise = 1.603,
+          .triton_attention = 1.633,
+          .masked_attention = 2.407,
+          .masked_attention_wide = 2.025,
+          .masked_attention_blackwell = 1.905};
 }
 
 GlobalConstants kernels_alone() {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace takt {
@@ -18,14 +19,15 @@ struct GlobalConstants {
   double elementwise = 1.0;       ///< norms, rotation, activation, loss within a step over their traffic alone
   double triton_attention = 1.0;  ///< Triton's FlashAttention of 2023 over FlashAttention-2
   double masked_attention = 1.0;  ///< memory-efficient attention under a dense mask over flash, a FLOP
-  double masked_attention_blackwell = 1.0;  ///< on Blackwell, times the one before
+  double masked_attention_wide = 1.0;       ///< of heads above 128: that kernel accumulates in global memory; times the first
+  double masked_attention_blackwell = 1.0;  ///< on Blackwell, of any head, times the first
 
   bool operator==(const GlobalConstants&) const = default;
 
   /// Of a matrix product on `card`.
   double gemm(const CardSpec& card) const;
-  /// Of masked attention on `card`.
-  double masked(const CardSpec& card) const;
+  /// Of masked attention with heads of `head_dim` on `card`.
+  double masked(const CardSpec& card, std::int64_t head_dim) const;
 };
 
 /// One of the constants, with what it rests on.

@@ -115,7 +115,7 @@ class LayerWriter {
   LayerWriter(const Recipe& recipe, const KernelPricer& pricer, std::int64_t window)
       : recipe_(recipe),
         pricer_(pricer),
-        parts_(elementwise_parts(recipe.shape, recipe.elementwise)),
+        parts_(elementwise_parts(recipe.shape, recipe.elementwise, recipe.stream_casts())),
         attending_(recipe.shape) {
     attending_.sliding_window = window;
   }
@@ -159,6 +159,12 @@ class LayerWriter {
     const Kernel kernel =
         pricer_.attention({recipe_.batch, recipe_.documents}, attending_, recipe_.attention, pass, recipe_.activation);
     return launched(kernel, attention_launches(recipe_.attention, pass, shape()));
+  }
+
+  /// Whether the linear takes the FP32 stream and casts it. torch.compile's norm writes 16 bits at once.
+  bool casts_stream(const Linear& linear) const {
+    return recipe_.stream_casts() && recipe_.elementwise != ElementwiseForm::compiled &&
+           (reads_layer_input(linear.role) || reads_mlp_input(linear.role));
   }
 
   void step(Part part, const Kernel& kernel, std::size_t linear = 0) { steps_.push_back({kernel, part, linear}); }
@@ -208,6 +214,7 @@ void LayerWriter::linears_forward(bool (*belongs)(LinearRole)) {
 
 void LayerWriter::linear_forward(std::size_t index) {
   const Linear& linear = recipe_.linears[index];
+  if (casts_stream(linear)) step(Part::norm, elementwise("input cast", stream_cast, static_cast<double>(linear.in)));
   if (recipe_.quantised()) step(Part::base, dequantise(linear), index);
   step(Part::base,
        pricer_.gemm(kernel_names(linear.role).forward, recipe_.tokens, linear.out, linear.in, recipe_.compute), index);
@@ -234,8 +241,11 @@ void LayerWriter::adapter_forward(std::size_t index) {
        index);
   step(Part::adapter_b, pricer_.gemm("lora_B", recipe_.tokens, linear.out, recipe_.rank, format, KernelKind::adapter),
        index);
-  // The scale reads and writes B's output; the addition reads it and the base's, and writes one.
-  step(Part::adapter_b, adapter_elementwise("lora add", (3.0 * computed + 2.0 * base) * out, 2), index);
+  // The scale reads and writes B's output; the addition reads it and the base's, and writes one: in the wider format,
+  // which is then cast to the base's.
+  const bool widens = computed > base;
+  const double bytes = 3.0 * computed + 2.0 * base + (widens ? 2.0 * computed : 0.0);
+  step(Part::adapter_b, adapter_elementwise("lora add", bytes * out, widens ? 3 : 2), index);
 }
 
 std::vector<Kernel> LayerWriter::backward(const GradientFlow& flow) {
@@ -281,6 +291,8 @@ void LayerWriter::linear_backward(std::size_t index, InputGradient input) {
   if (input == InputGradient::needed) {
     if (recipe_.quantised()) run_backward(dequantise(linear));
     run_backward(pricer_.gemm(names.input_gradient, recipe_.tokens, linear.in, linear.out, recipe_.compute));
+    if (casts_stream(linear))
+      run_backward(elementwise("input cast backward", stream_cast, static_cast<double>(linear.in)));
   }
   if (!recipe_.base_trains()) return;
   run_backward(pricer_.gemm(names.weight_gradient, linear.out, linear.in, recipe_.tokens, recipe_.compute));
@@ -298,7 +310,11 @@ void LayerWriter::adapter_backward(const Linear& linear, InputGradient input) {
     run_backward(pricer_.gemm(name, m, n, k, recipe_.adapter_compute, KernelKind::adapter));
   };
   const bool to_input = input == InputGradient::needed;
-  run_backward(adapter_elementwise("lora scale backward", (base + computed) * out));
+  if (computed > base) {  // the gradient is cast to the wider format, for the base back again, and scaled
+    run_backward(adapter_elementwise("lora scale backward", (2.0 * base + 4.0 * computed) * out, 3));
+  } else {
+    run_backward(adapter_elementwise("lora scale backward", (base + computed) * out));
+  }
   gemm("lora_B wgrad", linear.out, recipe_.rank, recipe_.tokens);
   gemm("lora_B dgrad", recipe_.tokens, recipe_.rank, linear.out);
   gemm("lora_A wgrad", recipe_.rank, linear.in, recipe_.tokens);

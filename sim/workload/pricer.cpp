@@ -187,7 +187,7 @@ Kernel KernelPricer::attention(const AttentionBatch& batch, const TransformerSha
     case AttentionKernel::sdpa_mask:
       load = {.flops = attention_flops(pairs.full, shape, pass),
               .bytes = fused_attention_bytes(tokens, shape, pass, element)};
-      speed.flops = flash / constants_.masked(card_);
+      speed.flops = flash / constants_.masked(card_, shape.head_dim);
       break;
     case AttentionKernel::eager:
       // Backward keeps the scores: four matmuls against two, not five.

@@ -22,6 +22,7 @@ Recipe make_recipe(const TransformerShape& shape, const Scenario& scenario) {
   recipe.compute = finetune.precision;
   recipe.activation = activation_precision(finetune.precision);
   recipe.activation_bytes = activation_bytes(finetune.precision);
+  recipe.residual_bytes = finetune.fp32_residual ? operand_bytes(Precision::fp32) : recipe.activation_bytes;
   recipe.weight_bytes = recipe.activation_bytes;
   recipe.linear_bytes = recipe.weight_bytes;
   if (finetune.method != Method::full) {

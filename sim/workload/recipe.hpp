@@ -31,6 +31,7 @@ struct Recipe {
   double weight_bytes = 2.0;          ///< of an unquantised weight as gathered for compute
   double linear_bytes = 2.0;          ///< of a base linear weight: weight_bytes or NF4
   double activation_bytes = 2.0;
+  double residual_bytes = 2.0;          ///< of the residual stream: FP32 under autocast over FP32 weights
   std::int64_t rank = 0;                ///< of the adapters; 0 without
   Precision adapter = Precision::fp32;  ///< as stored
   double adapter_bytes = 4.0;
@@ -43,6 +44,8 @@ struct Recipe {
   std::vector<std::int64_t> documents = {1};  ///< lengths, tokens, that attention keeps apart in a sequence (C3)
 
   bool base_trains() const { return method == Method::full; }
+  /// Linears cast what norms give them.
+  bool stream_casts() const { return residual_bytes != activation_bytes; }
   bool quantised() const { return method == Method::qlora; }
   /// The base's activations are cast to the adapter's format before A (semantics C22).
   bool adapter_casts() const { return adapter_bytes != activation_bytes; }

@@ -2,6 +2,7 @@
 #include "report/collective_validation.hpp"
 
 #include "catch.hpp"
+#include "report/collective_residuals.hpp"
 #include "report/nccl_tests.hpp"
 
 using namespace takt;
@@ -28,6 +29,39 @@ TEST_CASE("a score is the median over tables of each table's median", "[report]"
   CHECK(score(outcomes, {Prediction::recorded, Sizes::all, Tables::not_inferred}).tables == 2);
   CHECK(score(outcomes, {Prediction::recorded, Sizes::all, Tables::all, "host staged"}).tables == 0);
   CHECK(broken_bounds(outcomes).size() == 2);  // over all sizes and over large ones; classes without rows score 0
+}
+
+TEST_CASE("intervals of collectives come from other machines' rows of the same way", "[report]") {
+  // Two machines over host memory, 20 rows each, measured / predicted 0.91 to 1.10 in steps of 0.01; one over bridges.
+  std::vector<CollectiveOutcome> outcomes;
+  for (const char* machine : {"one", "two"}) {
+    for (int i = 0; i < 20; ++i) {
+      outcomes.push_back(outcome("a", 1 << 20, 91.0 + i, 100.0));
+      outcomes.back().left_out_us = 100.0;
+      outcomes.back().measurement.machine = machine;
+      outcomes.back().way = CollectiveWay::host;
+    }
+  }
+  outcomes.push_back(outcome("b", 1 << 20, 150.0, 100.0));
+  outcomes.back().left_out_us = 100.0;
+  outcomes.back().way = CollectiveWay::bridge;
+  const std::vector<CollectiveResiduals> residuals = residuals_by_way(outcomes);
+  REQUIRE(residuals.size() == 2);
+  CHECK(residuals[0].way == CollectiveWay::bridge);
+  CHECK(residuals[0].held == 0.0);  // no other machine tells
+  CHECK(residuals[1].rows == 40);
+  CHECK(residuals[1].machines == 2);
+  // Each value twice: the quantiles at 1.95 of 39 and at 37.05.
+  CHECK(residuals[1].parts.low == Approx(0.91 + 0.0095));
+  CHECK(residuals[1].parts.high == Approx(1.09 + 0.0005).epsilon(1e-3));
+  CHECK(residuals[1].held == Approx(0.9));  // of 20 values the outermost two lie without
+  CHECK(coverage_of(outcomes) == Approx(36.0 / 41.0));
+  const std::vector<std::string> left = left_collective_intervals(outcomes);
+  REQUIRE(left.size() == 2);  // of bridges and of host memory, recorded otherwise
+  CHECK(left.front().starts_with("collectives over NVLink bridges: 1.50 to 1.50 of the prediction, recorded "));
+  for (int i = 20; i < 40; ++i) outcomes[static_cast<std::size_t>(i)].measurement.measured_us *= 3.0;
+  CHECK(left_collective_intervals(outcomes).front() ==
+        "0.0 % of left-out collectives lie within their interval, asked for 85 to 95 %");
 }
 
 TEST_CASE("measured collectives are read, wrong rows refused with their line", "[report]") {

@@ -11,12 +11,15 @@ namespace {
 StepLegend legend() {
   return {{{"box-x2", {{"hardware.topology", "box"}, {"hardware.cards", "[0, 1]"}}}},
           {{"peft", {{"finetune.method", "qlora"}, {"finetune.lora.rank", "8"}, {"parallel.strategy", "ddp"}}}},
-          {}};
+          {},
+          {{"box-x2", "no fan"}},
+          {{"peft", "rank"}}};
 }
 
 StepCase row() {
   StepCase one;
   one.row = "R1";
+  one.publisher = "p";
   one.family = "f";
   one.machine = "box-x2";
   one.model = "m";
@@ -48,6 +51,12 @@ TEST_CASE("a row's scenario has the machine's keys, the stack's and its own, whi
   CHECK(scenario->batch.sequence_length == 2048);
   CHECK(scenario->batch.micro_batch == 4);
   CHECK(scenario->batch.gradient_accumulation == 2);
+  CHECK(text->text ==
+        "# How long does a step of m take on box-x2, as p ran it (f)?\n# Published: 1.5 s (somewhere).\n"
+        "# Of the software, assumed where nobody says it: rank.\n# Of the machine: no fan.\ntitle = \"f, row R1\"\n\n"
+        "[model]\nname = \"m\"\n\n[hardware]\ntopology = \"box\"\ncards = [0, 1]\n\n"
+        "[finetune]\nmethod = \"lora\"\nlora.rank = 8\n\n[parallel]\nstrategy = \"ddp\"\n\n"
+        "[batch]\nsequence_length = 2048\nmicro_batch = 4\ngradient_accumulation = 2\n");
 }
 
 TEST_CASE("a machine without a row is a topology, a stack with an equals sign is keys", "[report]") {

@@ -6,8 +6,30 @@
 using namespace takt;
 
 TEST_CASE("a ratio within the error of two steps is the root of two wider than one", "[report]") {
-  CHECK(std::log(ratio_within_error()) == Approx(std::sqrt(2.0) * std::log(1.28 / 0.90) / 2.0));
-  CHECK(ratio_within_error() == Approx(1.283).epsilon(1e-3));
+  const PredictionInterval one{0.90, 1.28};
+  CHECK(std::log(ratio_within_error(one, one)) == Approx(std::sqrt(2.0) * std::log(1.28 / 0.90) / 2.0));
+  CHECK(ratio_within_error(one, one) == Approx(1.283).epsilon(1e-3));
+}
+
+TEST_CASE("between steps that rest on different measurements both widths and both middles count", "[report]") {
+  // ln: A 0 +- 0.2, B 0.3 +- 0.1; together +- 0.2236.
+  const PredictionInterval a{std::exp(-0.2), std::exp(0.2)}, b{std::exp(0.2), std::exp(0.4)};
+  CHECK(std::log(ratio_within_error(a, b)) == Approx(std::sqrt(0.05) - 0.3));  // B takes longer than predicted anyway
+  CHECK(std::log(ratio_within_error(b, a)) == Approx(std::sqrt(0.05) + 0.3));
+}
+
+TEST_CASE("an architecture of whose steps one publisher or none tells has the wider interval", "[report]") {
+  RunResult run;
+  run.card_architecture = "Hopper";
+  CHECK(step_interval(run).high == published_interval.high);
+  for (const char* other : {"Blackwell", "Ada", "Turing"}) {
+    run.card_architecture = other;
+    CHECK(step_interval(run).high == Approx(unpublished_interval.high));
+  }
+  run.borrowed_products = 0.35;
+  CHECK(step_interval(run).reach() == Approx(std::hypot(unpublished_interval.reach(), std::log(1.35))));
+  CHECK(step_interval(run).middle() == Approx(unpublished_interval.middle()));
+  CHECK(unpublished_interval.reach() > published_interval.reach());
 }
 
 TEST_CASE("the interval holds for kernels priced as in whole steps of language models", "[report]") {

@@ -1,6 +1,7 @@
 // The scenarios of scenarios/validation/: gradients all-reduced with nothing else on the way, against what was
 // measured.
 #include "catch.hpp"
+#include "report/step_interval.hpp"
 #include "support/scenarios.hpp"
 
 using namespace takt;
@@ -26,6 +27,7 @@ TEST_CASE("steps with parameters and optimizer in host memory, against what was 
     INFO(row.scenario << ": " << alone << " s, in situ " << in_situ << " s");
     CHECK(alone / row.seconds == Approx(row.alone).margin(0.04));
     CHECK(in_situ / row.seconds == Approx(row.in_situ).margin(0.04));
+    CHECK(step_interval(test::finished(name).result).holds(row.seconds / in_situ));
   }
 }
 

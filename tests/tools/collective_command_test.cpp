@@ -1,5 +1,7 @@
 // takt collective and takt validate --collectives.
 #include "catch.hpp"
+#include "collective/way.hpp"
+#include "config/json.hpp"
 #include "support/command.hpp"
 #include "command_line.hpp"
 #include "support/source_dir.hpp"
@@ -26,7 +28,7 @@ TEST_CASE("takt collective prints nccl-tests' columns", "[tools]") {
   CHECK(table.out.find("all_gather over 4 cards of 8x-h200-sxm-hgx\n") == 0);
   CHECK(table.out.find("size (B)    count  type   redop  root  time (us)  algbw (GB/s)  busbw (GB/s)") !=
         std::string::npos);
-  CHECK(lines(table.out) == 3 + 3);
+  CHECK(lines(table.out) == 3 + 3 + 1);  // title, header, rule; sizes; how far they may be off
   CHECK(table.out.find(" 1048576    65536  float  none     -1") !=
         std::string::npos);  // 1 MiB of floats over four ranks
   const Outcome explained = takt_command(
@@ -72,8 +74,35 @@ TEST_CASE("takt collective says what is wrong with its line", "[tools]") {
         ExitStatus::wrong_usage);
 }
 
-TEST_CASE("takt validate --collectives holds its recorded bounds", "[tools]") {
-  const Outcome outcome = takt_command({"validate", "--collectives"});
+TEST_CASE("collectives carry the interval of what they cross; sizing floors carry none", "[tools]") {
+  const auto json = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"collective", "all_gather", "--sizes", "64M", "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = takt_command(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.status == ExitStatus::done);
+    const Result<Json> whole = parse_json({"", outcome.out});
+    return std::get<Json::Array>(whole->find("rows")->value).front();
+  };
+  const auto number = [](const Json& value) { return std::get<double>(value.value); };
+  const auto way = [](const Json& row) { return std::get<std::string>(row.find("way")->value); };
+  const Json bridged = json({"--topology", "2x-h200-nvl-2-way-bridge"});
+  CHECK(way(bridged) == "NVLink bridges");
+  const auto& bounds = std::get<Json::Array>(bridged.find("time_interval_s")->value);
+  const PredictionInterval recorded = collective_interval(CollectiveWay::bridge);
+  CHECK(number(bounds[0]) == Approx(recorded.low * number(*bridged.find("time_s"))));
+  CHECK(number(bounds[1]) == Approx(recorded.high * number(*bridged.find("time_s"))));
+  CHECK(way(json({"--topology", "8x-h200-sxm-hgx"})) == "NVSwitches");
+  CHECK(way(json({"--topology", "2x-8x-h200-sxm-hgx-400g"})) == "a network");
+  CHECK(way(json({"--topology", "8x-rtx-pro-6000-server-dual-turin"})) == "host memory");
+  CHECK(way(json({"--topology", "8x-rtx-pro-6000-server-4-switches", "--set", "nccl.p2p_level=SYS"})) ==
+        "PCIe, card to card");
+  CHECK(json({"--topology", "8x-h200-sxm-hgx", "--set", "assumptions.links=nominal"}).find("time_interval_s") ==
+        nullptr);
+}
+
+TEST_CASE("takt validate --collectives holds its recorded bounds, each machine left out", "[tools]") {
+  const Outcome outcome = takt_command({"validate", "--collectives", "--leave-one-out"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == ExitStatus::done);
   CHECK(outcome.out.find("1342 rows") != std::string::npos);

@@ -208,9 +208,13 @@ TEST_CASE("C22: under autocast FP32 adapters compute in 16 bits: PEFT's cast, th
   CHECK(has(cast.forward, "lora autocast"));
   CHECK_FALSE(has(plain.forward, "lora autocast"));
   // Autocast reads x in FP32 and writes it in BF16, and casts A and B: 6 h a token, 6 r (h + h) in all. Behind B,
-  // scale and sum move 3 x 2 instead of 3 x 4 bytes.
+  // scale and sum move 3 x 2 instead of 3 x 4 bytes, and the sum in FP32 is written and cast to BF16: 2 x 4 more.
   CHECK(traffic(cast.forward, KernelKind::elementwise) - traffic(plain.forward, KernelKind::elementwise) ==
-        tokens * 6.0 * h + 6.0 * 16.0 * 2.0 * h - tokens * 6.0 * h);
+        tokens * 6.0 * h + 6.0 * 16.0 * 2.0 * h - tokens * 14.0 * h);
+  // Backward: gradient to FP32, back to BF16 for the base, scaled: 2 x 2 + 4 x 4 instead of 2 + 2 bytes; autocast's
+  // casts of the input's gradient and of A's and B's gradients.
+  CHECK(traffic(plain.backward, KernelKind::elementwise) - traffic(cast.backward, KernelKind::elementwise) ==
+        tokens * 16.0 * h - tokens * 6.0 * h - 6.0 * 16.0 * 2.0 * h);
   // It keeps x for A's gradient, and A's output, in 16 bits.
   CHECK(plain.memory.kept - cast.memory.kept == Bytes(4096LL * 2 * (4096 + 16)));
   const auto adapter_time = [](const BlockKind& block) {
@@ -220,6 +224,34 @@ TEST_CASE("C22: under autocast FP32 adapters compute in 16 bits: PEFT's cast, th
     return sum;
   };
   CHECK(adapter_time(cast) < adapter_time(plain));
+}
+
+TEST_CASE("under autocast over FP32 weights norms and sums move FP32, and linears cast their inputs") {
+  Scenario scenario = scenario_of(Method::full);
+  const BlockKind plain = build(llama_3_1_8b(), scenario).block(2);
+  scenario.finetune.fp32_residual = true;
+  const BlockKind wide = build(llama_3_1_8b(), scenario).block(2);
+  // Forward: two RMSNorms without casts of their own (-8h each), two sums (+4h), five linears behind norms (+6h);
+  // backward -4h, +6h, +6h.
+  CHECK(traffic(wide.forward, KernelKind::elementwise) - traffic(plain.forward, KernelKind::elementwise) ==
+        tokens * (2 * -8.0 + 2 * 4.0 + 5 * 6.0) * h);
+  CHECK(traffic(wide.backward, KernelKind::elementwise) - traffic(plain.backward, KernelKind::elementwise) ==
+        tokens * (2 * -4.0 + 2 * 6.0 + 5 * 6.0) * h);
+  // Kept: two normalised values in FP32, and five copies of norms' outputs instead of two.
+  CHECK(wide.memory.kept - plain.memory.kept == Bytes(4096LL * (2 * 2 + 3 * 2) * 4096));
+  CHECK(wide.memory.input.count() == 2 * plain.memory.input.count());
+  // One kernel for norms: 4h forward and 6h backward more.
+  scenario.finetune.elementwise = ElementwiseForm::fused;
+  const BlockKind fused_wide = build(llama_3_1_8b(), scenario).block(2);
+  scenario.finetune.fp32_residual = false;
+  const BlockKind fused = build(llama_3_1_8b(), scenario).block(2);
+  CHECK(traffic(fused_wide.forward, KernelKind::elementwise) - traffic(fused.forward, KernelKind::elementwise) ==
+        tokens * (2 * 4.0 + 2 * 4.0 + 5 * 6.0) * h);
+  // Nothing changes where all is in FP32 already.
+  scenario.finetune.precision = Precision::fp32;
+  const Bytes kept = build(llama_3_1_8b(), scenario).block(2).memory.kept;
+  scenario.finetune.fp32_residual = true;
+  CHECK(build(llama_3_1_8b(), scenario).block(2).memory.kept == kept);
 }
 
 TEST_CASE("C21: double quantisation costs a second launch for the nested scales") {
