@@ -3,6 +3,7 @@
 #include "config/reader.hpp"
 #include "options.hpp"
 #include "report/format.hpp"
+#include "report/kernel_validation.hpp"
 #include "report/table.hpp"
 #include "workload/precision.hpp"
 
@@ -109,18 +110,9 @@ std::string shares_table(const std::vector<CalibratedCard>& cards) {
 }
 
 std::string kernels_table(const std::vector<CalibratedCard>& cards) {
-  Table table({{"card"}, {"kernel"}, {"rows", Align::right}, {"median error", Align::right}, {"signed", Align::right}});
-  bool any_unpriced = false;
-  for (const CalibratedCard& of_card : cards) {
-    for (const KernelErrors& errors : of_card.kernels) {
-      table.row({of_card.card.id, errors.what + (errors.priced ? "" : " *"), std::to_string(errors.rows),
-                 format_share(errors.median), fmt::format("{:+.1f} %", 100.0 * errors.signed_median)});
-      any_unpriced = any_unpriced || !errors.priced;
-    }
-  }
-  if (table.empty()) return "";
-  return "Kernels as the card's file prices them now\n\n" + table.text() +
-         (any_unpriced ? "* without a price of its own: set against flash attention\n" : "");
+  std::vector<CardKernels> kernels;
+  for (const CalibratedCard& of_card : cards) kernels.push_back({of_card.card.id, of_card.kernels});
+  return kernel_errors_table(kernels);
 }
 
 }  // namespace

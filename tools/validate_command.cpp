@@ -128,7 +128,7 @@ Command validate_command() {
       "validation/collectives. --overlap: what kernels keep while thread blocks hold SMs or copies use the memory, and "
       "how much communication published steps hide. --memory: peaks of allocated memory that published steps show. --steps: "
       "published training steps of validation/steps. Exit status 1 if a summary leaves its recorded bound. "
-      "--table takes your own rows in the columns of validation/links/cases.csv (server: a topology), kernels/gemm.csv, "
+      "--table takes your own rows in the columns of validation/links/cases.csv (server: a topology), kernels/gemm.csv or of measure.py, "
       "collectives/rows.csv (machine: a topology), overlap/cases.csv or overlap/runs.csv, memory/rows.csv and "
       "steps/rows.csv (machine: a topology; stack: keys).",
       {{"links", "", "transfers between cards (p2pBandwidthLatencyTest and contention tables)", {}},

@@ -1,6 +1,7 @@
 #include "report/kernel_points_table.hpp"
 #include "report/kernel_table.hpp"
 #include "report/kernel_validation.hpp"
+#include "validate_own_kernels.hpp"
 #include "validation.hpp"
 #include "workload/precision.hpp"
 
@@ -63,7 +64,8 @@ Diagnostics add_published(ValidatedPart& part, const std::string& file, Library&
 }  // namespace
 
 Result<ValidatedPart> validate_kernels(const ValidationRows& rows, Library& library) {
-  const Result<SourceText> text = read_text_file(rows.file("gemm.csv"));
+  if (rows.table) return score_own_kernels(*rows.table, library);
+  const Result<SourceText> text = read_text_file(rows.folder + "/gemm.csv");
   if (!text) return text.diagnostics();
   const Result<std::vector<GemmPoint>> points = read_gemm_points(*text);
   if (!points) return points.diagnostics();
@@ -71,8 +73,6 @@ Result<ValidatedPart> validate_kernels(const ValidationRows& rows, Library& libr
   if (!cards) return cards.diagnostics();
   std::vector<ProductOutcome> outcomes;
   for (const GemmPoint& point : *points) outcomes.push_back(outcome_of(point, cards->at(point.card)));
-  if (rows.table) return ValidatedPart{product_table(outcomes), {}, kernel_row_columns + product_rows_csv(outcomes)};
-
   const std::vector<GemmScore> scores =
       score_gemm(*points, [&cards](const std::string& id) -> const CardSpec& { return cards->at(id); });
   add_held_out(outcomes, scores);

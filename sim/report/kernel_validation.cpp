@@ -90,6 +90,32 @@ std::string product_table(const std::vector<ProductOutcome>& outcomes) {
          table.text();
 }
 
+std::string kernel_errors_table(const std::vector<CardKernels>& cards) {
+  Table table({{"card"}, {"kernel"}, {"rows", Align::right}, {"median error", Align::right}, {"signed", Align::right}});
+  bool any_unpriced = false;
+  for (const CardKernels& of_card : cards) {
+    for (const KernelErrors& errors : of_card.kernels) {
+      table.row({of_card.card, errors.what + (errors.priced ? "" : " *"), std::to_string(errors.rows),
+                 format_share(errors.median), fmt::format("{:+.1f} %", 100.0 * errors.signed_median)});
+      any_unpriced = any_unpriced || !errors.priced;
+    }
+  }
+  if (table.empty()) return "";
+  return "Kernels as the card's file prices them\n\n" + table.text() +
+         (any_unpriced ? "* without a price of its own: set against flash attention\n" : "");
+}
+
+std::string kernel_row_csv(const Measurement& one, std::optional<double> predicted_s) {
+  constexpr double milli = 1e3;
+  std::string numbers;
+  for (const std::int64_t number : one.shape) numbers += (numbers.empty() ? "" : " ") + std::to_string(number);
+  const std::string predicted =
+      predicted_s ? fmt::format("{:.6g},{:.6g}", *predicted_s * milli, *predicted_s / one.seconds - 1.0) : ",";
+  return fmt::format("{},{},{},{},{:.6g},ms,{},,{},\n", csv_cell(one.card),
+                     csv_cell(std::string(name_of(one.kind)) + ' ' + one.what), name_of(one.precision), numbers,
+                     one.seconds * milli, predicted, predicted_s ? "" : "no price of this form");
+}
+
 std::string product_rows_csv(const std::vector<ProductOutcome>& outcomes) {
   constexpr double milli = 1e3;
   std::string text;

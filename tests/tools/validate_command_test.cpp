@@ -123,8 +123,28 @@ TEST_CASE("another kind's columns are refused, a card that lacks a precision too
             ":1:1: error: these are not the expected columns\n"
             "    1 | a,b\n"
             "      | ^\n"
-            "hint: start with the line card,precision,m,n,k,ms\n");
+            "hint: start with the line kind,card,what,precision,shape,value,unit,spread\n");
   CHECK(has(takt_command({"validate", "--kernels", "--table", fp8.path()}).err, ":2:1: error: NVIDIA A100"));
+}
+
+TEST_CASE("what measure.py wrote is scored by the cards' files, forms without a price are named", "[tools]") {
+  const TemporaryFile rows("own.csv",
+                           "kind,card,what,precision,shape,value,unit,spread\n"
+                           "gemm,h200-sxm,product,bf16,8192x8192x8192,1.5,ms,0.01\n"
+                           "memory,h200-sxm,copy,fp32,2000000000,4000,GB/s,0.01\n"
+                           "attention,h200-sxm,cudnn forward,bf16,1x8192x32x32x128,600,TFLOP/s,0.01\n"
+                           "launch,h200-sxm,kernel,,1,4,us,0.01\n");
+  const TemporaryFile out("own-out.csv");
+  const test::Outcome outcome = takt_command({"validate", "--kernels", "--table", rows.path(), "--csv", out.path()});
+  CHECK(outcome.err == "");
+  CHECK(has(outcome.out, "Matrix products, 1 measured, as the cards' files predict them"));
+  CHECK(has(outcome.out, "memory copy"));
+  CHECK(has(outcome.out, "* without a price of its own"));
+  const CsvTable table = out.table();
+  REQUIRE(table.rows.size() == 3);  // a launch is no kernel
+  CHECK(table.rows[1].cells[column(table, "kernel")] == "memory copy");
+  CHECK(number(table, table.rows[1], "error") == Approx(4000.0 / (0.85 * 4800.0) - 1.0).margin(1e-4));
+  CHECK(table.rows[2].cells[column(table, "excluded")] == "no price of this form");
 }
 
 TEST_CASE("one file takes one kind of rows", "[tools]") {
