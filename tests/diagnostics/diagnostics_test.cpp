@@ -1,7 +1,12 @@
 // Bad files and the full text of what we say about them: see README.md in this folder.
+#include "calibration/measurements.hpp"
 #include "catch.hpp"
 #include "config/reader.hpp"
 #include "config/sweep_document.hpp"
+#include "report/collective_validation.hpp"
+#include "report/link_validation.hpp"
+#include "report/overlap_validation.hpp"
+#include "report/step_cases.hpp"
 #include "support/source_dir.hpp"
 
 #include <algorithm>
@@ -37,6 +42,17 @@ Overrides overrides_beside(const fs::path& path) {
   return overrides;
 }
 
+/// Of a user's own rows for takt validate: which kind they are is the first word of the file's name.
+Diagnostics validation_messages(const SourceText& source) {
+  const std::string kind = source.file.substr(0, source.file.find('-'));
+  if (kind == "links") return read_link_cases(source).diagnostics();
+  if (kind == "kernels") return read_gemm_points(source).diagnostics();
+  if (kind == "collectives") return read_collective_cases(source).diagnostics();
+  if (kind == "overlap") return read_interference_cases(source).diagnostics();
+  if (kind == "steps") return read_step_cases(source).diagnostics();
+  throw std::runtime_error("no reader for rows of " + kind);
+}
+
 /// What the reader for the case's folder says about it.
 std::string messages(const fs::path& path) {
   const SourceText source{path.filename().string(), text_of(path)};
@@ -46,6 +62,8 @@ std::string messages(const fs::path& path) {
   if (kind == "card") return render(read_card(source).diagnostics());
   if (kind == "cluster") return render(read_cluster(source).diagnostics());
   if (kind == "model") return render(read_model(source).diagnostics());
+  if (kind == "measurements") return render(read_measurements(source).diagnostics());
+  if (kind == "validation") return render(validation_messages(source));
   if (kind == "links") return render(read_link_types(source).diagnostics());
   if (kind == "server") {
     const auto link_types = read_link_types({"links.toml", text_of(folder / "links.toml")});
@@ -90,7 +108,8 @@ std::string difference(const std::string& expected, const std::string& actual) {
 std::vector<fs::path> cases() {
   std::vector<fs::path> paths;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder / "cases")) {
-    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+    const fs::path ending = entry.path().extension();
+    if (ending == ".toml" || ending == ".csv") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   return paths;

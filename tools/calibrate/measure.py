@@ -111,11 +111,13 @@ class Device:
 
     def __init__(self, torch):
         self.torch = torch
-        self.flush = torch.empty(256 * MIB, dtype=torch.uint8, device="cuda:0")  # larger than any L2
+        self.flush = None
 
     def on_card(self, run, groups=7, launches=4):
         """ms of one `run` in each of several groups, by the card's own clock; the L2 is flushed before each."""
         torch = self.torch
+        if self.flush is None:
+            self.flush = torch.empty(256 * MIB, dtype=torch.uint8, device="cuda:0")  # larger than any L2
         for _ in range(3):
             run()
         samples = []
@@ -240,9 +242,8 @@ def attention_form(torch, form, query, key, value):
             return torch.matmul(shares, value)
 
         return forward, contextlib.nullcontext
-    backends = torch.nn.attention.SDPBackend
-    backend = {"flash": backends.FLASH_ATTENTION, "cudnn": backends.CUDNN_ATTENTION}.get(
-        form, backends.EFFICIENT_ATTENTION)
+    name = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}.get(form, "EFFICIENT_ATTENTION")
+    backend = getattr(torch.nn.attention.SDPBackend, name)  # older versions have not all of them
     attend = torch.nn.functional.scaled_dot_product_attention
     if form == "sdpa-mask":
         mask = torch.full((1, 1, sequence, sequence), float("-inf"), device="cuda:0", dtype=query.dtype).triu(1)
@@ -371,8 +372,9 @@ def collective_jobs(options):
 def collective_call(torch, what, ranks, size):
     """A call of `what` over `ranks` cards, of `size` bytes as nccl-tests counts them, in this rank's process."""
     distributed = torch.distributed
-    whole = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
-    share = torch.zeros(size // 2 // ranks, dtype=torch.bfloat16, device="cuda")
+    elements = size // 2 // ranks  # of each card; a few of the whole are left over where the cards do not divide it
+    whole = torch.zeros(elements * ranks, dtype=torch.bfloat16, device="cuda")
+    share = torch.zeros(elements, dtype=torch.bfloat16, device="cuda")
     return {"all_gather": lambda: distributed.all_gather_into_tensor(whole, share),
             "reduce_scatter": lambda: distributed.reduce_scatter_tensor(share, whole),
             "all_reduce": lambda: distributed.all_reduce(whole)}[what]
@@ -383,7 +385,7 @@ def collective_process(rank, ranks, jobs, path):
     import torch
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("nccl", rank=rank, world_size=ranks)
-    device = Device(torch) if rank == 0 else None
+    device = Device(torch)
 
     def barrier():
         torch.distributed.barrier()
@@ -392,12 +394,10 @@ def collective_process(rank, ranks, jobs, path):
     for number, (kind, what, size) in enumerate(jobs):
         call = collective_call(torch, "all_reduce" if kind == "launch" else what, ranks, size)
         barrier()
-        timer = device or Device.__new__(Device)
-        timer.torch = torch
         if kind == "launch":
-            samples = timer.to_issue(call, launches=100)
+            samples = device.to_issue(call, launches=100)
         else:
-            samples = timer.on_host(call, torch.cuda.synchronize, groups=7, launches=20 if size < 64 * MIB else 5)
+            samples = device.on_host(call, torch.cuda.synchronize, groups=7, launches=20 if size < 64 * MIB else 5)
         if rank == 0:
             with open(path, "a", encoding="utf-8") as stream:
                 stream.write(",".join(map(str, [number, *samples])) + "\n")
