@@ -29,7 +29,8 @@ Result<Products> products_of(const CardSpec& card, const std::vector<Measurement
   Products products;
   std::map<Precision, Diagnostic> lacking;
   for (const Measurement& one : measured) {
-    const bool computes = one.kind == MeasuredKind::gemm || one.kind == MeasuredKind::attention;
+    const bool computes = one.kind == MeasuredKind::gemm || one.kind == MeasuredKind::attention ||
+                          one.kind == MeasuredKind::sustained;
     if (one.card != card.id || !computes) continue;
     if (card.dense_peak.count(one.precision) == 0) {
       lacking.try_emplace(one.precision,
@@ -129,7 +130,7 @@ Result<CalibratedCard> calibrated_card(const CardRequest& request, const std::ve
   }
   const Result<Products> products = products_of(*card, measured);
   if (!products) return products.diagnostics();
-  CalibratedCard result{*card, {}, {}, {}};
+  CalibratedCard result{*card, {}, {}, {}, sustained_share(measured, card->id)};
   Diagnostics errors;
   for (const auto& [precision, points] : *products) {
     Result<FittedGemm> fit = fitted_products(*card, points, like, request.source);
@@ -148,7 +149,13 @@ Result<CalibratedCard> calibrated_card(const CardRequest& request, const std::ve
 
 std::string calibrated_text(const std::vector<CalibratedCard>& cards) {
   std::string text;
-  for (const std::string& part : {products_table(cards), shares_table(cards), kernels_table(cards)}) {
+  std::string lasting;
+  for (const CalibratedCard& of_card : cards) {
+    if (of_card.sustained)
+      lasting += fmt::format("{}: products that last run at {} of the rate of short ones\n", of_card.card.id,
+                             format_share(*of_card.sustained));
+  }
+  for (const std::string& part : {products_table(cards), lasting, shares_table(cards), kernels_table(cards)}) {
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
   }
   return text;
@@ -164,8 +171,9 @@ Result<std::vector<OutputFile>> files_of(const CalibratedCard& calibrated, const
   }
   const Result<SourceText> text = read_text_file(calibrated.card.file);
   if (!text) return text.diagnostics();
-  const std::string changed = with_efficiency(
-      with_gemm_sections(text->text, calibrated.card, calibrated.products), calibrated.efficiency, source);
+  std::string changed = with_efficiency(with_gemm_sections(text->text, calibrated.card, calibrated.products),
+                                        calibrated.efficiency, source);
+  if (calibrated.sustained) changed = with_sustained(std::move(changed), *calibrated.sustained);
   const Result<CardSpec> read = read_card({calibrated.card.file, changed});
   if (!read || !is_as_fitted(*read, calibrated.efficiency)) {
     SourcePlace place;

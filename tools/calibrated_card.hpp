@@ -22,6 +22,7 @@ struct CalibratedCard {
   std::vector<FittedGemm> products;
   FittedEfficiency efficiency;
   std::vector<KernelErrors> kernels;  ///< with the new shares
+  std::optional<double> sustained;    ///< of the rate of short products
 };
 
 /// Errors: an unknown card, a precision that it lacks, too few products, shares that cannot be.

@@ -35,7 +35,7 @@ Result<Cards> cards_of(const std::vector<Measurement>& kernels, Library& library
 ProductOutcome outcome_of(const Measurement& product, const CardSpec& card) {
   const GemmPoint point = gemm_point(product);
   const PricedKernel priced = priced_gemm(KernelPricer(card, ComputeBasis::measured), point.shape);
-  return {point, to_seconds(priced.kernel.time), priced.interval, 0.0};
+  return {point, to_seconds(priced.kernel.time), priced.interval.relative, 0.0};
 }
 
 std::optional<double> predicted(const Measurement& one, const CardSpec& card) {
@@ -50,7 +50,7 @@ Result<ValidatedPart> score_own_kernels(const std::string& file, Library& librar
   if (!text) return text.diagnostics();
   Result<std::vector<Measurement>> kernels = read_measurements(*text);
   if (!kernels) return kernels.diagnostics();
-  std::erase_if(*kernels, [](const Measurement& one) { return one.kind >= MeasuredKind::launch; });
+  std::erase_if(*kernels, [](const Measurement& one) { return one.kind >= MeasuredKind::sustained; });
   const Result<Cards> cards = cards_of(*kernels, library);
   if (!cards) return cards.diagnostics();
   std::vector<ProductOutcome> products;

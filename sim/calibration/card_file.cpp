@@ -58,6 +58,10 @@ struct Section {
 };
 
 std::optional<Section> section_in(const std::string& text, const std::string& title) {
+  if (title.empty()) {  // keys above all sections
+    const std::size_t next = text.starts_with('[') ? 0 : text.find("\n[");
+    return Section{0, next == std::string::npos ? text.size() : next == 0 ? 0 : next + 1};
+  }
   const std::size_t at = text.starts_with(title) ? 0 : text.find('\n' + title);
   if (at == std::string::npos) return std::nullopt;
   const std::size_t line = text.find('\n', at + 1);
@@ -66,7 +70,7 @@ std::optional<Section> section_in(const std::string& text, const std::string& ti
   return Section{begin, next == std::string::npos ? text.size() : next + 1};
 }
 
-/// `text` with `key = value` in a section: in place of the key's line, or behind the section's last.
+/// `text` with `key = value` in a section (empty: above all): in place of the key's line, or behind the section's last.
 std::string with_key(std::string text, const std::string& title, const std::string& key, const std::string& value) {
   std::optional<Section> section = section_in(text, title);
   if (!section) {
@@ -103,10 +107,18 @@ std::string with_efficiency(std::string card_text, const FittedEfficiency& fitte
     rows += fmt::format("{}{} {} rows, median error {:.1f} %, 90th percentile {:.1f} %", rows.empty() ? "" : ", ",
                         share.key, share.rows, percent * share.median, percent * share.p90);
   }
+  for (const FittedShare& share : fitted.shares) {
+    if (share.key == "memory" || share.key == "attention")
+      card_text = with_key(std::move(card_text), "[efficiency]", share.key + "_measured", "true");
+  }
   const std::string& old = fitted.card.efficiency.source;
   const std::string text =
       fmt::format("{}: {}{}", source, rows, old.empty() ? "" : "; before: " + before_calibration(old));
   return with_key(std::move(card_text), "[efficiency]", "source", toml_string(text));
+}
+
+std::string with_sustained(std::string card_text, double share) {
+  return with_key(std::move(card_text), "", "sustained", number(share));
 }
 
 bool is_as_fitted(const CardSpec& read, const FittedEfficiency& fitted) {
@@ -115,6 +127,12 @@ bool is_as_fitted(const CardSpec& read, const FittedEfficiency& fitted) {
     const double wanted = fitted.card.efficiency.*member;
     return std::abs(read.efficiency.*member - wanted) <= written * wanted;
   };
+  const auto says = [&](const std::string& key, bool flag) {
+    const auto is_key = [&key](const FittedShare& share) { return share.key == key; };
+    return flag || std::none_of(fitted.shares.begin(), fitted.shares.end(), is_key);
+  };
+  if (!says("memory", read.efficiency.memory_measured) || !says("attention", read.efficiency.attention_measured))
+    return false;
   return near(&KernelEfficiency::gemm) && near(&KernelEfficiency::attention) &&
          near(&KernelEfficiency::attention_backward) && near(&KernelEfficiency::memory) &&
          near(&KernelEfficiency::dequantise);

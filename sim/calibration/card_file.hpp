@@ -32,6 +32,9 @@ std::string residual_file_of(const CardSpec& card, Precision precision);
 /// source said before. The section must be written as one: see is_as_fitted().
 std::string with_efficiency(std::string card_text, const FittedEfficiency& fitted, const std::string& source);
 
+/// `card_text` with the key `sustained`.
+std::string with_sustained(std::string card_text, double share);
+
 /// Whether a card reads back with the shares (and the rest of its [efficiency] as before).
 bool is_as_fitted(const CardSpec& read, const FittedEfficiency& fitted);
 

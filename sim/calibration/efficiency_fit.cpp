@@ -116,6 +116,7 @@ std::optional<Kernel> priced_measurement(const CardSpec& card, const Measurement
       return pricer.dequantise(one.shape.back(), nf4_double_quantised);
     case MeasuredKind::gemm:
       return pricer.gemm("gemm", one.shape[0], one.shape[1], one.shape[2], one.precision);
+    case MeasuredKind::sustained:
     case MeasuredKind::launch:
     case MeasuredKind::copy:
     case MeasuredKind::staged:
@@ -149,7 +150,7 @@ Result<FittedEfficiency> fit_efficiency(const CardSpec& card, const std::vector<
 std::vector<KernelErrors> kernel_errors(const CardSpec& card, const std::vector<Measurement>& measured) {
   std::map<std::pair<MeasuredKind, std::string>, std::vector<Measurement>> groups;
   for (const Measurement& one : measured) {
-    const bool is_kernel = one.kind != MeasuredKind::gemm && one.kind < MeasuredKind::launch;
+    const bool is_kernel = one.kind != MeasuredKind::gemm && one.kind < MeasuredKind::sustained;
     if (is_kernel && one.card == card.id) groups[{one.kind, one.what}].push_back(one);
   }
   std::vector<KernelErrors> all;
@@ -167,6 +168,18 @@ std::vector<KernelErrors> kernel_errors(const CardSpec& card, const std::vector<
     all.push_back(std::move(errors));
   }
   return all;
+}
+
+std::optional<double> sustained_share(const std::vector<Measurement>& measured, const std::string& card) {
+  std::vector<double> shares;
+  for (const Measurement& lasting : of_kind(measured, MeasuredKind::sustained, card)) {
+    for (const Measurement& brief : of_kind(measured, MeasuredKind::gemm, card)) {
+      if (brief.shape == lasting.shape && brief.precision == lasting.precision)
+        shares.push_back(brief.seconds / lasting.seconds);
+    }
+  }
+  if (shares.empty()) return std::nullopt;
+  return std::min(1.0, median(std::move(shares)));
 }
 
 LaunchCosts launch_costs(const std::vector<Measurement>& measured) {

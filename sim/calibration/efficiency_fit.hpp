@@ -49,6 +49,10 @@ struct KernelErrors {
 /// By kind and form, in order; products are scored elsewhere.
 std::vector<KernelErrors> kernel_errors(const CardSpec& card, const std::vector<Measurement>& measured);
 
+/// The rate of products that last over that of short ones of the same shape and precision, the median of a card's; at
+/// most 1. Nothing if no shape was measured both ways.
+std::optional<double> sustained_share(const std::vector<Measurement>& measured, const std::string& card);
+
 /// CPU times of this host, in us; 0: not measured.
 struct LaunchCosts {
   double kernel_us = 0.0;

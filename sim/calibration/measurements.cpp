@@ -30,13 +30,14 @@ struct Form {
   bool has_precision;
 };
 
-constexpr std::array<Form, 10> forms = {{
+constexpr std::array<Form, 11> forms = {{
     {MeasuredKind::gemm, "gemm", "MxNxK", 3, RateOf::flops, true},
     {MeasuredKind::memory, "memory", "the bytes read and written", 1, RateOf::bytes, false},
     {MeasuredKind::attention, "attention", "BATCHxSEQUENCExHEADSxKV_HEADSxWIDTH", 5, RateOf::flops, true},
     {MeasuredKind::elementwise, "elementwise", "the bytes read and written", 1, RateOf::bytes, false},
     {MeasuredKind::optimizer, "optimizer", "the number of elements", 1, RateOf::nothing, false},
     {MeasuredKind::dequantise, "dequantise", "the number of weights", 1, RateOf::nothing, false},
+    {MeasuredKind::sustained, "sustained", "MxNxK", 3, RateOf::flops, true},
     {MeasuredKind::launch, "launch", "1", 1, RateOf::nothing, false},
     {MeasuredKind::copy, "copy", "the bytes of each transfer", 1, RateOf::bytes, false},
     {MeasuredKind::staged, "staged", "the bytes of each transfer", 1, RateOf::bytes, false},
@@ -68,7 +69,7 @@ double done_by(const Measurement& one, RateOf rate) {
     const bool moves = one.kind == MeasuredKind::copy || one.kind == MeasuredKind::staged;
     return moves ? transfers * one.bytes() : one.bytes();
   }
-  if (one.kind == MeasuredKind::gemm) return 2.0 * number(0) * number(1) * number(2);
+  if (one.kind == MeasuredKind::gemm || one.kind == MeasuredKind::sustained) return 2.0 * number(0) * number(1) * number(2);
   const double forward = 2.0 * number(0) * number(1) * number(1) * number(2) * number(4);
   return one.what.ends_with("backward") ? 2.5 * forward : forward;
 }

@@ -22,6 +22,7 @@ enum class MeasuredKind : std::uint8_t {
   elementwise,
   optimizer,
   dequantise,
+  sustained,  ///< a product that has run for so long that the card keeps its clock
   launch,
   copy,    ///< directly between cards, or between a card and its host
   staged,  ///< between cards through host memory

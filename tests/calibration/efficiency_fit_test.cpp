@@ -103,6 +103,20 @@ TEST_CASE("more than the card's peak is refused at its first row", "[calibration
         "efficiency.memory of h200-sxm would be 1.04: rows from here on are faster than its file allows");
 }
 
+TEST_CASE("products that last over short ones of the same shape", "[calibration]") {
+  const auto rows = measured(
+      "gemm,h100-sxm,product,bf16,8192x8192x8192,1.8,ms,\n"
+      "gemm,h100-sxm,product,bf16,4096x8192x8192,0.5,ms,\n"
+      "sustained,h100-sxm,product,bf16,8192x8192x8192,2.0,ms,\n");
+  CHECK(*sustained_share(rows, "h100-sxm") == Approx(0.9));
+  CHECK_FALSE(sustained_share(rows, "h200-sxm"));
+  CHECK_FALSE(sustained_share(measured("sustained,h100-sxm,product,bf16,8192x8192x8192,2.0,ms,\n"), "h100-sxm"));
+  const CardSpec before = card("h100-sxm");
+  const std::string text = with_sustained(read_text_file(before.file).value().text, 0.9);
+  CHECK(read_card({before.file, text}).value().sustained == 0.9);
+  CHECK(with_sustained(text, 0.9) == text);
+}
+
 TEST_CASE("launch costs: a kernel, what PyTorch adds, a collective", "[calibration]") {
   const LaunchCosts costs = launch_costs(
       measured("launch,h200-sxm,kernel,,1,4.5,us,\nlaunch,h200-sxm,eager,,1,12,us,\nlaunch,h200-sxm,collective,,1,31,us,\n"));
@@ -120,6 +134,8 @@ TEST_CASE("a card's file takes the shares and keeps what is around them", "[cali
   const CardSpec read = read_card({before.file, once}).value();
   CHECK(is_as_fitted(read, fitted));
   CHECK_FALSE(is_as_fitted(before, fitted));
+  CHECK(read.efficiency.memory_measured);
+  CHECK(read.efficiency.attention_measured == before.efficiency.attention_measured);
   CHECK(read.efficiency.source.starts_with("streams.csv: memory 2 rows, median error "));
   CHECK(read.efficiency.source.ends_with("; before: " + before.efficiency.source));
   CHECK(read.gemm.at(Precision::bf16).constants.efficiency == before.gemm.at(Precision::bf16).constants.efficiency);

@@ -13,6 +13,7 @@ and the slowest group over that median. Columns: kind,card,what,precision,shape,
 
     kind        what                                        shape                                   value
     gemm        product: C[m,n] = A[m,k] B[n,k]^T           MxNxK                                   ms
+    sustained   product, after 20 s of it                   MxNxK                                   ms
     memory      copy, triad, read, fill                     bytes read and written                  ms
     attention   FORM forward, FORM backward; all causal     BATCHxSEQUENCExHEADSxKV_HEADSxWIDTH     ms
                 FORM: flash, cudnn, efficient, sdpa-mask, eager
@@ -35,12 +36,13 @@ import sys
 import time
 
 COLUMNS = ("kind", "card", "what", "precision", "shape", "value", "unit", "spread")
-KINDS = ("gemm", "memory", "attention", "elementwise", "optimizer", "dequantise", "launch", "copy", "collective")
+KINDS = ("gemm", "sustained", "memory", "attention", "elementwise", "optimizer", "dequantise", "launch", "copy", "collective")
 MIB = 1 << 20
 
 # Tokens of a micro-batch, and weights of decoder layers between 1B and 70B: small, square, wide and tall.
 TOKENS = (256, 512, 1024, 2048, 4096, 8192)
 WIDTHS = (1024, 2048, 4096, 5120, 8192, 14336, 28672)
+SETTLING = 20.0  # seconds until a card keeps its clock
 STREAMED = (512 * MIB, 2048 * MIB)  # bytes read and written: several times any L2
 # (batch, sequence, heads, key and value heads, width)
 ATTENTION = ((8, 1024, 32, 32, 128), (4, 2048, 32, 32, 128), (2, 4096, 32, 32, 128), (1, 8192, 32, 32, 128),
@@ -192,6 +194,23 @@ def gemm_jobs(options):
     for shape in product_shapes():
         for precision, measure in kinds:
             yield Job("gemm", "product", precision, shape, lambda device, s=shape, f=measure: f(device, *s))
+
+
+def sustained_product(device, m, n, k):
+    """The rate that is left when the card has settled on a clock."""
+    torch = device.torch
+    activations = torch.randn(m, k, device="cuda:0", dtype=torch.bfloat16)
+    weight = torch.randn(n, k, device="cuda:0", dtype=torch.bfloat16)
+    start = time.perf_counter()
+    while True:
+        samples = device.on_card(lambda: torch.nn.functional.linear(activations, weight), groups=5, launches=64)
+        if time.perf_counter() - start >= SETTLING:
+            return samples
+
+
+def sustained_jobs(_options):
+    shape = (8192, 8192, 8192)
+    yield Job("sustained", "product", "bf16", shape, lambda device: sustained_product(device, *shape))
 
 
 def streamed(device, what, traffic):
@@ -426,7 +445,7 @@ def measure_collectives(torch, jobs, sheet, card):
                 sheet.row(card, group[int(number)], *summary([float(sample) for sample in samples]))
 
 
-JOBS = {"gemm": gemm_jobs, "memory": memory_jobs, "attention": attention_jobs, "elementwise": elementwise_jobs,
+JOBS = {"gemm": gemm_jobs, "sustained": sustained_jobs, "memory": memory_jobs, "attention": attention_jobs, "elementwise": elementwise_jobs,
         "optimizer": optimizer_jobs, "dequantise": dequantise_jobs, "launch": launch_jobs, "copy": copy_jobs,
         "collective": collective_jobs}
 

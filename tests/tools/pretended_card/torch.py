@@ -8,6 +8,7 @@ import types
 
 PEAK = 835.5e12  # FLOP/s of an H200 NVL in BF16, of which the pretended card reaches:
 PRODUCT, FORWARD, BACKWARD = 0.60, 0.40, 0.30
+SUSTAINED, HOT = 0.90, 5.0  # of the rate of products, after so many seconds of them
 BANDWIDTH = 4.8e12  # bytes/s, of which it reaches:
 STREAMING, DEQUANTISING = 0.80, 0.25
 START = 4e-6  # seconds that every kernel takes at least
@@ -37,6 +38,7 @@ class Clock:
 
 
 clock = Clock()
+warm = {"flops": 0.0, "seconds": 0.0}
 flights = {}  # until when copies go from one card to another
 time.perf_counter = lambda: clock.cpu
 
@@ -131,7 +133,12 @@ def add(b, c, alpha, out):
 
 
 def product(flops, dtype=bfloat16):
-    clock.launch(START + flops / (PRODUCT * PEAK * (2 if dtype == float8_e4m3fn else 1)))
+    """Of equal products in a row, those after HOT seconds are slower."""
+    warm["seconds"] = warm["seconds"] if warm["flops"] == flops else 0.0
+    warm["flops"] = flops
+    rate = PRODUCT * PEAK * (2 if dtype == float8_e4m3fn else 1) * (SUSTAINED if warm["seconds"] > HOT else 1.0)
+    clock.launch(START + flops / rate)
+    warm["seconds"] += flops / rate
 
 
 def matmul(a, b):
