@@ -7,10 +7,10 @@ namespace takt {
 namespace {
 
 /// Three fractions of the peak that ten published steps say of masked attention, 0.24 (A100), 0.136 (H100) and 0.098
-/// (RTX PRO 6000), over what the price takes: 1.31, 1.29 and 0.93.
-constexpr double masked_interval = 0.32;
-/// FlashAttention-2's paper has Triton's 1.3 to 2.5 times as slow; the price takes 1.604.
-constexpr double triton_interval = 0.57;
+/// (RTX PRO 6000), over what the price takes: 1.01, 0.99 and 0.79.
+constexpr double masked_interval = 0.27;
+/// FlashAttention-2's paper has Triton's 1.3 to 2.5 times as slow; the price takes 1.633.
+constexpr double triton_interval = 0.54;
 /// 0.25, 0.27 and 0.29 of the memory bandwidth, from steps of two publishers; the price takes 0.27.
 constexpr double dequantise_spread = 0.08;
 
