@@ -47,7 +47,7 @@ TEST_CASE("takt collective reads a log of nccl-tests and prints it beside the pr
   const Outcome outcome = takt_command({"collective", "all_reduce", "--topology", "8x-h100-sxm-hgx", "--log", log});
   REQUIRE(outcome.status == ExitStatus::done);
   CHECK(outcome.out.find("over 8 cards") != std::string::npos);
-  CHECK(lines(outcome.out) == 3 + 4 + 1);
+  CHECK(lines(outcome.out) == 3 + 4 + 2);  // the errors, and the interval
   CHECK(outcome.out.find("measured (us)") != std::string::npos);
   CHECK(outcome.out.find("median error ") != std::string::npos);
 }
