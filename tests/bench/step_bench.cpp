@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
@@ -60,32 +61,51 @@ void simulate_unfolded(benchmark::State& state, const char* name, const Override
   simulate_plan(state, prepared(scenario_text(name), overrides), unfolded());
 }
 
-/// FSDP80's star with any number of cards, as a server file that is removed again.
-class StarFile {
+/// A data file that is removed again.
+class WrittenFile {
  public:
-  explicit StarFile(std::int64_t cards)
-      : path_(std::filesystem::temp_directory_path() / fmt::format("takt-bench-star-{}-{}.toml", cards, ::getpid())) {
-    std::ofstream file(path_);
-    file << "title = \"star\"\nsource = \"FSDP80\"\nconfidence = \"exact\"\nswitch = [{ name = \"sw0\" }]\nlink = [\n";
-    for (std::int64_t card = 0; card < cards; ++card) {
-      file << fmt::format("{{ from = \"sw0\", to = \"gpu{}\", type = \"pcie5-x16\", nominal = \"429.4967296 GB/s\", "
-                          "effective = \"429.4967296 GB/s\", latency = \"936.25 ns\" }},\n", card);
-    }
-    file << fmt::format("]\n[cards]\ncount = {}\ncard = \"h200-nvl\"\n", cards);
+  WrittenFile(const std::string& name, const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / fmt::format("takt-bench-{}-{}.toml", name, ::getpid())) {
+    std::ofstream(path_) << text;
   }
-  ~StarFile() { std::filesystem::remove(path_); }
-  StarFile(const StarFile&) = delete;
-  StarFile& operator=(const StarFile&) = delete;
+  ~WrittenFile() { std::filesystem::remove(path_); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
   std::string path() const { return path_.string(); }
 
  private:
   std::filesystem::path path_;
 };
 
+/// FSDP80's star with any number of cards.
+std::string star(std::int64_t cards) {
+  std::string text = "title = \"star\"\nsource = \"FSDP80\"\nconfidence = \"exact\"\n"
+                     "switch = [{ name = \"sw0\" }]\nlink = [\n";
+  for (std::int64_t card = 0; card < cards; ++card) {
+    text += fmt::format("{{ from = \"sw0\", to = \"gpu{}\", type = \"pcie5-x16\", nominal = \"429.4967296 GB/s\", "
+                        "effective = \"429.4967296 GB/s\", latency = \"936.25 ns\" }},\n", card);
+  }
+  return text + fmt::format("]\n[cards]\ncount = {}\ncard = \"h200-nvl\"\n", cards);
+}
+
 void simulate_star(benchmark::State& state, const char* fidelity) {
-  const StarFile star(state.range(0));
-  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", star.path()},
+  const WrittenFile machine("star", star(state.range(0)));
+  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", machine.path()},
                                                                  {"collectives.fidelity", fidelity}}), unfolded());
+}
+
+/// One run of 1,024 ranks of different speed, every message of every ring: seven layers, 21 collectives.
+void simulate_messages(benchmark::State& state) {
+  const WrittenFile machine("star", star(1024));
+  const WrittenFile model("fsdp7", "name = \"FSDP7\"\nkind = \"synthetic\"\nlayers = 7\nlayer_bytes = \"1712324608 B\"\n"
+                                   "forward = \"17.5 ms\"\nbackward = \"35 ms\"\nsource = \"seven layers of FSDP80\"\n");
+  const std::unique_ptr<Executor> executor = make_tbb_executor(static_cast<std::size_t>(state.range(0)));
+  EngineOptions options = unfolded();
+  if (state.range(0) > 1) options.executor = executor.get();
+  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", machine.path()},
+                                                                 {"model.name", model.path()},
+                                                                 {"assumptions.jitter", "0.05"},
+                                                                 {"collectives.fidelity", "chunked"}}), options);
 }
 
 /// A point of a sweep: parse, build, simulate, measure, write JSON; data files are read already.
@@ -112,8 +132,8 @@ void prepare_point(benchmark::State& state, const char* name, const Overrides& o
 
 /// The same where equal ranks are played once.
 void simulate_star_folded(benchmark::State& state) {
-  const StarFile star(state.range(0));
-  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", star.path()}}), {});
+  const WrittenFile machine("star", star(state.range(0)));
+  simulate_plan(state, prepared(scenario_text("fsdp80-star-8"), {{"hardware.topology", machine.path()}}), {});
 }
 
 const char* const reference = "llama-3.3-70b-lora-8x-rtx-pro-6000";
@@ -129,6 +149,7 @@ BENCHMARK_CAPTURE(prepare_point, reference_step, reference, one_micro_batch())->
 BENCHMARK_CAPTURE(whole_point, reference_step, reference, one_micro_batch())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_star, fluid, "fluid")->Arg(8)->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_star, chunked, "chunked")->Arg(8)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+BENCHMARK(simulate_messages)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(simulate_star_folded)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_step, hybrid_128_ranks, reference, hybrid_128_ranks)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_unfolded, fsdp80_tree_8, "fsdp80-tree-8", Overrides{})->Unit(benchmark::kMillisecond);
