@@ -7,6 +7,8 @@
 #include "report/table.hpp"
 #include "workload/precision.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <utility>
@@ -180,6 +182,16 @@ Result<std::vector<OutputFile>> files_of(const CalibratedCard& calibrated, const
     place.file = calibrated.card.file;
     return Diagnostic{Severity::error, place, "the file's [efficiency] cannot be changed",
                       "write it as a section, one key a line, in a copy of the file"};
+  }
+  // Tables of precisions that were not measured go along: the card's file refers to them.
+  for (const auto& [precision, calibration] : read->gemm) {
+    const bool is_fitted = std::any_of(calibrated.products.begin(), calibrated.products.end(),
+                                       [kind = precision](const FittedGemm& fit) { return fit.precision == kind; });
+    if (is_fitted || calibration.residual_file.empty()) continue;
+    const std::string own = std::filesystem::path(calibrated.card.file).parent_path().string();
+    const Result<SourceText> table = read_text_file(own + '/' + calibration.residual_file);
+    if (!table) return table.diagnostics();
+    files.push_back({folder + '/' + calibration.residual_file, table->text});
   }
   files.push_back({folder + '/' + calibrated.card.id + ".toml", changed});
   return files;

@@ -48,6 +48,9 @@ Result<PricedKernel> priced(const std::vector<std::string>& words, const KernelP
     numbers.push_back(static_cast<std::int64_t>(*number));
   }
   Result<PricedKernel> result = (*kind)->price(pricer, numbers, precision, options);
+  constexpr double longest_s = 1e6;   // Takt counts picoseconds
+  if (result && !(to_seconds(result->kernel.time) < longest_s))
+    return usage_error("kernel " + join(words, " ") + " would take more than 1e6 s", "smaller numbers");
   if (result) result->what = join(words, " ");
   return result;
 }

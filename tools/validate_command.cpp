@@ -37,8 +37,11 @@ Result<ValidatedPart> steps_part(const ParsedOptions& options, const ValidationR
   const Result<StepReport> report = validate_steps(rows.folder, rows.table, library, refit);
   if (!report) return report.diagnostics();
   std::optional<Diagnostic> failed;
+  if (options.has("plot") && report->outcomes.empty())
+    return usage_error("no row is scored: there is nothing to draw", "leave the excluded column of a row empty");
   if (const auto file = options.value("plot")) failed = write_file(*file, step_scatter_svg(report->outcomes));
-  if (const auto into = options.value("write-scenarios"); into && !failed) failed = write_step_scenarios(rows.folder, *into);
+  if (const auto into = options.value("write-scenarios"); into && !failed)
+    failed = write_step_scenarios(rows.folder, rows.table, *into);
   if (failed) return *failed;
   std::vector<std::string> left;
   if (!rows.table) left = left_step_bounds(*report);

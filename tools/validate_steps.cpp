@@ -123,16 +123,21 @@ Result<StepReport> validate_steps(const std::string& folder, const std::optional
   StepReport& report = steps->report;
   SharedParts parts(library);
   bool all_ran = true;
+  Diagnostics errors;   // of a table of the user's
   for (std::size_t i = 0; i < steps->scenarios.size(); ++i) {
     const Result<Played> step = played(steps->scenarios[i], parts);
     if (step) {
       report.outcomes[i].predicted_s = step->seconds;
       report.outcomes[i].architecture = step->architecture;
     } else {
-      report.outcomes[i].not_predicted = step.diagnostics().front().message;
+      const Diagnostic& first = step.diagnostics().front();
+      report.outcomes[i].not_predicted = first.message;
+      const StepCase& row = report.outcomes[i].row;
+      if (table) errors.push_back({Severity::error, row.place, "row " + row.row + ": " + first.message, first.hint});
     }
     all_ran = all_ran && step.has_value();
   }
+  if (!errors.empty()) return errors;
   if (refit == Refit::no || !all_ran || report.outcomes.empty()) return std::move(report);
   const std::vector<StepFitRow> rows = fit_rows(*steps, library);
   report.bases = bases_of(rows, report.outcomes);
@@ -145,8 +150,9 @@ Result<StepReport> validate_steps(const std::string& folder, const std::optional
   return std::move(report);
 }
 
-Result<std::vector<SourceText>> step_scenarios(const std::string& folder, const std::string& into) {
-  const Result<SourceText> rows = read_text_file(folder + "/rows.csv");
+Result<std::vector<SourceText>> step_scenarios(const std::string& folder, const std::optional<std::string>& table,
+                                               const std::string& into) {
+  const Result<SourceText> rows = read_text_file(table.value_or(folder + "/rows.csv"));
   if (!rows) return rows.diagnostics();
   Result<std::vector<StepCase>> cases = read_step_cases(*rows);
   if (!cases) return cases.diagnostics();
@@ -168,8 +174,9 @@ Result<std::vector<SourceText>> step_scenarios(const std::string& folder, const 
   return scenarios;
 }
 
-std::optional<Diagnostic> write_step_scenarios(const std::string& folder, const std::string& into) {
-  const Result<std::vector<SourceText>> scenarios = step_scenarios(folder, into);
+std::optional<Diagnostic> write_step_scenarios(const std::string& folder, const std::optional<std::string>& table,
+                                              const std::string& into) {
+  const Result<std::vector<SourceText>> scenarios = step_scenarios(folder, table, into);
   if (!scenarios) return scenarios.diagnostics().front();
   std::error_code problem;
   std::filesystem::create_directories(into, problem);

@@ -20,9 +20,11 @@ Result<StepReport> validate_steps(const std::string& folder, const std::optional
 
 /// The scenario of each scored row as a file of the folder `into`, "PUBLISHER-ROW.toml"; models that the rows bring
 /// along are named from there. scenarios/validation/steps holds them.
-Result<std::vector<SourceText>> step_scenarios(const std::string& folder, const std::string& into);
+Result<std::vector<SourceText>> step_scenarios(const std::string& folder, const std::optional<std::string>& table,
+                                               const std::string& into);
 
 /// Writes these; `takt run` takes them.
-std::optional<Diagnostic> write_step_scenarios(const std::string& folder, const std::string& into);
+std::optional<Diagnostic> write_step_scenarios(const std::string& folder, const std::optional<std::string>& table,
+                                              const std::string& into);
 
 }  // namespace takt

@@ -72,7 +72,8 @@ Result<StepCase> case_of(const CsvTable& table, const CsvRow& row) {
   if (!measured || !(*measured > 0.0) || !std::isfinite(*measured))
     return table.error_in(row, measured_at, "measured_s is a number of seconds above 0");
   return StepCase{cells[0],  cells[1],  cells[2],  cells[3],  cells[4],  cells[5],  cells[6],  counts[0],
-                  counts[1], counts[2], *measured, cells[11], cells[12], cells[13], cells[14], cells[15]};
+                  counts[1], counts[2], *measured, cells[11], cells[12], cells[13], cells[14], cells[15],
+                  table.error_at(row, "").place};
 }
 
 std::string comment(const std::string& text) {

@@ -23,6 +23,7 @@ struct StepCase {
   std::string memory, memory_unit, memory_kind;  ///< the publisher's peak, as he states it
   std::string excluded;                          ///< the rule by which the row leaves; empty: it is scored
   std::string source;
+  SourcePlace place;                             ///< of the row in its file
 };
 
 inline constexpr const char* step_columns =

@@ -74,6 +74,18 @@ TEST_CASE("published kernels of a card become its file, and takt kernel comes ne
   CHECK(figure(triad.out, "bytes_per_s") == Approx(3991e9).epsilon(1e-3));
 }
 
+TEST_CASE("tables of products that were not measured go along with the card's file", "[tools]") {
+  const Folder data("unmeasured");
+  REQUIRE(takt_command({"calibrate", recorded("streams.csv"), "--out", data.path("topologies/cards")}).status ==
+          ExitStatus::done);
+  // A100's products are a table beside its file; RTX 4090 takes them over.
+  for (const char* card : {"a100-sxm-80", "h100-sxm", "rtx-4090"}) {
+    const test::Outcome gemm = with_data(data.path(), {"kernel", "gemm", "4096", "8192", "8192", "--card", card});
+    INFO(gemm.err);
+    CHECK(gemm.status == ExitStatus::done);
+  }
+}
+
 TEST_CASE("published attention of B200 is priced as it was measured", "[tools]") {
   const Folder data("attention");
   REQUIRE(takt_command({"calibrate", recorded("b200-sxm.csv"), "--like", "h200-sxm", "--out", data.path("topologies/cards")})

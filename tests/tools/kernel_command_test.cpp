@@ -115,6 +115,8 @@ TEST_CASE("takt kernel: mistakes are told in the words of the command", "[tools]
       {{"gemm", "1", "2"}, "error: kernel gemm takes other numbers\nhint: takt kernel gemm M N K\n"},
       {{"gemm", "1", "2", "x"}, "error: K is a whole number from 1 to 1e15, not \"x\"\nhint: takt kernel gemm M N K\n"},
       {{"gemm", "1", "2", "0"}, "error: K is a whole number from 1 to 1e15, not \"0\"\nhint: takt kernel gemm M N K\n"},
+      {{"gemm", "999999999999", "999999999999", "99999999999"},
+       "error: kernel gemm 999999999999 999999999999 99999999999 would take more than 1e6 s\nhint: smaller numbers\n"},
       {{"gemm", "1", "2", "3", "--dtype", "bf17"},
        "error: there is no precision \"bf17\"\nhint: bf16, fp16, fp32, tf32, fp8, mxfp8 or nvfp4\n"},
       {{"gemm", "1", "2", "3", "--backward"},

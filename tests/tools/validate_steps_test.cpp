@@ -132,9 +132,34 @@ TEST_CASE("a user's own steps are scored in the same columns", "[tools]") {
   CHECK(report->outcomes.front().predicted_s > 0.05);
 }
 
+TEST_CASE("a step of the user's that cannot be predicted is an error at its row, never a score", "[tools]") {
+  const std::string file = (std::filesystem::temp_directory_path() / "takt-own-wrong-steps.csv").string();
+  std::ofstream(file) << step_columns
+                      << "\nmine,me,box,8x-h100-sxm-hgx,nomodel,parallel.strategy=fsdp2,full,2048,1,1,1.5,,,,,me\n";
+  Library library(search_path(nullptr));
+  const Result<StepReport> report = validate_steps(steps_folder(), file, library, Refit::no);
+  std::filesystem::remove(file);
+  REQUIRE(!report);
+  REQUIRE(report.diagnostics().size() == 1);
+  CHECK(report.diagnostics().front().place.line == 2);
+  CHECK(report.diagnostics().front().message == "row mine: there is no model \"nomodel\"");
+}
+
+TEST_CASE("scenarios are written of the user's own rows", "[tools]") {
+  const std::string file = (std::filesystem::temp_directory_path() / "takt-own-scenarios.csv").string();
+  std::ofstream(file)
+      << step_columns
+      << "\nmine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,,,,,me\n";
+  const Result<std::vector<SourceText>> scenarios = step_scenarios(steps_folder(), file, "out");
+  std::filesystem::remove(file);
+  REQUIRE(scenarios);
+  REQUIRE(scenarios->size() == 1);
+  CHECK(scenarios->front().file == "out/me-mine.toml");
+}
+
 TEST_CASE("scenarios/validation/steps holds the scenario of each scored row, as the table gives it", "[tools]") {
   const std::filesystem::path folder = test::source_dir() + "/scenarios/validation/steps";
-  const Result<std::vector<SourceText>> scenarios = step_scenarios(steps_folder(), folder.string());
+  const Result<std::vector<SourceText>> scenarios = step_scenarios(steps_folder(), std::nullopt, folder.string());
   REQUIRE(scenarios);
   CHECK(scenarios->size() == 344);
   std::set<std::string> written;
