@@ -1,6 +1,7 @@
 // One run on one screen.
 #include "report/format.hpp"
 #include "report/report.hpp"
+#include "report/step_interval.hpp"
 #include "report/table.hpp"
 #include "report/wording.hpp"
 
@@ -39,6 +40,16 @@ std::string headline(const StepMetrics& metrics) {
              format_number(metrics.tokens_per_second), format_number(metrics.tokens_per_second_per_card),
              format_share(metrics.mfu), format_share(metrics.hfu)});
   return table.text(indent);
+}
+
+/// Where published steps lay beside their predictions; empty where that says nothing of the run.
+std::string interval_line(const RunResult& result) {
+  if (!carries_interval(result)) return "";
+  const PredictionInterval interval = step_interval(result);
+  const double step = to_seconds(result.metrics.step_time);
+  return fmt::format("  nine in ten published steps took {:.2f} to {:.2f} of their prediction: here {} to {}\n", interval.low,
+                     interval.high, format_time(duration_from_seconds(interval.low * step)),
+                     format_time(duration_from_seconds(interval.high * step)));
 }
 
 std::string time_table(const StepMetrics& metrics) {
@@ -134,7 +145,7 @@ std::string host_memory_line(const HostMemory& memory) {
 
 std::string run_table(const RunResult& result) {
   const StepMetrics& metrics = result.metrics;
-  std::string text = setting(result) + '\n' + headline(metrics) + '\n' + time_table(metrics) + '\n' +
+  std::string text = setting(result) + '\n' + headline(metrics) + interval_line(result) + '\n' + time_table(metrics) + '\n' +
                      blame_table(metrics) + '\n' + communication_line(metrics.communication) +
                      memory_lines(metrics.memory) + host_memory_line(result.host_memory) + power_line(result.power) +
                      fit_changes_table(result);
