@@ -66,7 +66,8 @@ class Run {
   };
   struct RankState {
     RankState(const Program& ops, const ProgramIndex& index, std::pmr::memory_resource* memory)
-        : program(&ops), lookup(&index), pending(memory), places(memory), epochs(memory), deferred(memory), kernels(memory), waiting_copies(memory), ranges(memory) {}
+        : program(&ops), lookup(&index), pending(memory), places(memory), epochs(memory), deferred(memory),
+          kernels(memory), waiting_copies(memory), ranges(memory) {}
     const Program* program;
     const ProgramIndex* lookup;
     std::pmr::vector<std::uint32_t> pending;
