@@ -20,6 +20,9 @@ class Executor {
   virtual ~Executor() = default;
   /// Calls body(i) once for each i in [0, count), in any order, possibly at once; returns when all are done.
   virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& body) = 0;
+  /// The same for calls that follow each other within microseconds: threads stand by for a while, and an i keeps its
+  /// thread from call to call, so that what it works on stays in that core's caches.
+  virtual void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) = 0;
   /// Passes items through the stages until next() says that there are no more. Slots are 0 .. slots - 1: that many items
   /// are under way at most.
   virtual void stream(std::size_t slots, const OrderedStages& stages) = 0;

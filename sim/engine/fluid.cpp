@@ -1,6 +1,7 @@
 #include "engine/fluid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -8,29 +9,69 @@
 
 namespace takt {
 
+namespace {
+
+constexpr std::size_t resources_of_a_region = 256;  // at least: of smaller ones too much would lie in several
+
+/// Divides a table into regions: each kind of resource evenly, in the order of the table, in which what belongs to a card
+/// or a server stands together.
+std::vector<std::uint8_t> divided(const ResourceTable& table, std::size_t regions) {
+  std::array<std::size_t, resource_kinds> of_kind{}, seen{};
+  for (const Resource& resource : table) ++of_kind[static_cast<std::size_t>(resource.kind)];
+  std::vector<std::uint8_t> region_of;
+  region_of.reserve(table.size());
+  for (const Resource& resource : table) {
+    const auto kind = static_cast<std::size_t>(resource.kind);
+    region_of.push_back(static_cast<std::uint8_t>(seen[kind]++ * regions / of_kind[kind]));
+  }
+  return region_of;
+}
+
+/// One region has nothing outside it, and is none.
+std::size_t regions_of(const ResourceTable& table) {
+  const std::size_t regions = std::min(FluidNetwork::most_regions, table.size() / resources_of_a_region);
+  return regions > 1 ? regions : 0;
+}
+
+}  // namespace
+
 FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options)
-    : table_(resources), options_(options), states_(resources.size()), use_(resources.size()) {
+    : table_(resources), options_(options), states_(resources.size()),
+      region_of_(divided(resources, regions_of(resources))), use_(resources.size()), fronts_(regions_of(resources) + 1),
+      notices_(fronts_.size()) {
+  for (std::uint32_t i = 0; i < fronts_.size(); ++i) fronts_[i].region = fronts_[i].stamp = i;
   if (!options_.prune) {
     for (ResourceState& state : states_) state.can_bind = true;
   }
 }
 
+std::uint32_t FluidNetwork::region_of(std::span<const Demand> demands) const {
+  if (regions() == 0 || demands.empty()) return regions();
+  const std::uint32_t region = region_of_[index(demands.front().resource)];
+  const auto is_outside = [&](const Demand& demand) { return region_of_[index(demand.resource)] != region; };
+  return std::any_of(demands.begin(), demands.end(), is_outside) ? regions() : region;
+}
+
 void FluidNetwork::touch(std::uint32_t resource) {
   if (states_[resource].touched) return;
   states_[resource].touched = true;
-  touched_.push_back(resource);
+  fronts_[region_of_[resource]].touched.push_back(resource);
 }
 
-void FluidNetwork::touch_rate(std::uint32_t resource) {
-  if (states_[resource].rate_touched) return;
-  states_[resource].rate_touched = true;
-  rate_touched_.push_back(resource);
+/// Before a resource's rate changes: what it was until this instant is a candidate for its peak.
+void FluidNetwork::note_rate(Duration now, std::uint32_t resource) {
+  ResourceState& state = states_[resource];
+  if (state.rate_since == now) return;
+  state.rate_since = now;
+  use_[resource].peak = std::max(use_[resource].peak, state.rate);
+  if (options_.record_rates) fronts_[region_of_[resource]].rate_touched.push_back(resource);
 }
 
 void FluidNetwork::mark_changed(std::uint32_t activity) {
-  if (running_[activity].changed) return;
-  running_[activity].changed = true;
-  changed_.push_back(activity);
+  Running& running = running_[activity];
+  if (running.changed) return;
+  running.changed = true;
+  fronts_[running.region].changed.push_back(activity);
 }
 
 void FluidNetwork::set_highest(Running& running) const {
@@ -46,19 +87,27 @@ void FluidNetwork::set_highest(Running& running) const {
   }
 }
 
-std::uint32_t FluidNetwork::new_slot() {
-  if (free_.empty()) {
-    running_.emplace_back();
-    return static_cast<std::uint32_t>(running_.size() - 1);
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  return slot;
+void FluidNetwork::reserve(std::uint32_t region, std::size_t count) {
+  std::vector<std::uint32_t>& free = fronts_[region].free;
+  if (free.size() >= count) return;
+  const std::size_t missing = count - free.size();
+  const auto first = static_cast<std::uint32_t>(running_.size());
+  running_.resize(running_.size() + missing);
+  for (std::size_t i = missing; i-- > 0;) free.push_back(first + static_cast<std::uint32_t>(i));
 }
 
 RunningId FluidNetwork::start(Duration now, const Flow& flow) {
+  const std::uint32_t region = region_of(flow.demands);
+  reserve(region, 1);
+  const std::uint32_t slot = fronts_[region].free.back();
+  start_in(region, now, flow, next_serial_++);
+  return static_cast<RunningId>(slot);
+}
+
+void FluidNetwork::start_in(std::uint32_t region, Duration now, const Flow& flow, FlowSerial serial) {
   expects(flow.work > 0.0 && flow.cap > 0.0 && flow.weight > 0.0, "an activity needs positive work, cap and weight");
-  const std::uint32_t slot = new_slot();
+  const std::uint32_t slot = fronts_[region].free.back();
+  fronts_[region].free.pop_back();
   Running& running = running_[slot];
   running.work = running.remaining = flow.work;
   running.rate = 0.0;
@@ -69,7 +118,8 @@ RunningId FluidNetwork::start(Duration now, const Flow& flow) {
   running.since = running.cause_since = now;
   running.completion = Duration::max();
   running.owner = flow.owner;
-  running.serial = next_serial_++;
+  running.serial = serial;
+  running.region = region;
   running.cap_cause = flow.cap_cause;
   running.cause = Cause::none;
   running.live = true;
@@ -83,14 +133,16 @@ RunningId FluidNetwork::start(Duration now, const Flow& flow) {
   expects(std::isfinite(running.highest), "an activity without a cap needs a resource");
   attach(now, slot);
   mark_changed(slot);
-  return static_cast<RunningId>(slot);
 }
 
 void FluidNetwork::set_cap(RunningId id, double cap, Cause cap_cause) {
   const auto slot = static_cast<std::uint32_t>(id);
   Running& running = running_[slot];
   if (running.cap == cap && running.cap_cause == cap_cause) return;
-  if (running.rate > 0.0) floor_ = std::min(floor_, std::min(running.rate, cap) / running.weight);
+  if (running.rate > 0.0) {
+    double& floor = fronts_[running.region].floor;
+    floor = std::min(floor, std::min(running.rate, cap) / running.weight);
+  }
   running.cap = cap;
   running.cap_cause = cap_cause;
   set_highest(running);
@@ -119,13 +171,16 @@ void FluidNetwork::detach(Duration now, std::uint32_t activity) {
     const auto r = static_cast<std::uint32_t>(demands[d].resource);
     ResourceState& state = states_[r];
     use_[r].moved += running.work * running.payload * demands[d].per_unit;
+    note_rate(now, r);
     state.rate -= demands[d].per_unit * running.rate;
     const User last = state.users.back();
     state.users[running.positions[d]] = last;
     running_[last.activity].positions[last.demand] = running.positions[d];
     state.users.pop_back();
-    if (state.users.empty()) use_[r].busy += now - state.busy_since;
-    touch_rate(r);
+    if (state.users.empty()) {
+      state.rate = 0.0;
+      use_[r].busy += now - state.busy_since;
+    }
     touch(r);
   }
 }
@@ -149,32 +204,47 @@ void FluidNetwork::close_charge(Duration now, Running& running) {
   add(running.cause, running.cause_resource, time - own);
 }
 
-Duration FluidNetwork::next_completion() {
-  return finishes_.next([this](const Finish& finish) { return holds(finish); });
+Duration FluidNetwork::next_completion() const {
+  Duration next = Duration::max();
+  for (const Notice& notice : notices_) next = std::min(next, notice.soonest);
+  return next;
 }
 
-std::size_t FluidNetwork::complete(Duration now, std::vector<Completed>& out) {
-  due_.clear();
-  finishes_.take(now, [this](const Finish& finish) { return holds(finish); }, due_);
-  std::sort(due_.begin(), due_.end(), [](const Finish& a, const Finish& b) { return a.serial < b.serial; });
-  if (out.size() < due_.size()) out.resize(due_.size());
-  for (std::size_t i = 0; i < due_.size(); ++i) {
-    const std::uint32_t activity = due_[i].activity;
-    Running& running = running_[activity];
-    close_charge(now, running);
-    out[i].owner = running.owner;
-    std::swap(out[i].charges, running.charges);
-    floor_ = std::min(floor_, running.rate / running.weight);
-    detach(now, activity);
-    running.live = false;
-    ++running.generation;
-    free_.push_back(activity);
+std::size_t FluidNetwork::soonest_count() const {
+  const Duration next = next_completion();
+  std::size_t count = 0;
+  for (const Notice& notice : notices_) count += notice.soonest == next ? notice.count : 0;
+  return count;
+}
+
+void FluidNetwork::find_soonest(Front& front) {
+  Notice& notice = notices_[front.region];
+  notice.soonest = front.finishes.next([this](const Finish& finish) { return holds(finish); });
+  notice.count = front.finishes.soonest_count();
+  front.stale = false;
+}
+
+void FluidNetwork::take_due(Front& front, Duration now) {
+  front.due.clear();
+  front.finishes.take(now, [this](const Finish& finish) { return holds(finish); }, front.due);
+  const auto earlier = [](const Finish& a, const Finish& b) { return a.serial < b.serial; };
+  if (!std::is_sorted(front.due.begin(), front.due.end(), earlier)) {
+    std::sort(front.due.begin(), front.due.end(), earlier);
   }
-  return due_.size();
+}
+
+void FluidNetwork::end(Front& front, Duration now, std::uint32_t activity) {
+  Running& running = running_[activity];
+  front.floor = std::min(front.floor, running.rate / running.weight);
+  detach(now, activity);
+  running.live = false;
+  ++running.generation;
+  front.free.push_back(activity);
 }
 
 const std::vector<ResourceUse>& FluidNetwork::use(Duration end) {
   for (std::size_t r = 0; r < states_.size(); ++r) {
+    use_[r].peak = std::max(use_[r].peak, states_[r].rate);
     if (states_[r].users.empty()) continue;
     use_[r].busy += end - states_[r].busy_since;
     states_[r].busy_since = end;

@@ -17,8 +17,14 @@
 //
 // A change leaves everything below its level as it was. Filling raises one phi for all, so up to the level at which an
 // activity that left was frozen, and up to the level at which the first resource of a new one fills, filling goes as it
-// went before. Activities frozen below the lowest such level (`floor_`) keep their rates; only the rest is solved again,
+// went before. Activities frozen below the lowest such level (`floor`) keep their rates; only the rest is solved again,
 // on what they leave.
+//
+// A large network is divided into regions, as its table lists it, and what lies in one region alone belongs to it. Within
+// an instant regions are brought up to date each by itself, on as many threads as there are: what completes or starts in
+// one, its binding resources and its components. What lies in several regions belongs to none; it is told before the
+// regions are solved and solved after them, along with the components that share a resource with it. Whether threads are
+// used changes nothing of this, so that answers are equal on any number of them.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +42,9 @@
 namespace takt {
 
 enum class RunningId : std::uint32_t {};   ///< an activity while it runs; reused after it has completed
+
+/// Flows that start at one instant get numbers in an order that does not depend on who starts them.
+using FlowSerial = std::uint64_t;
 
 struct FluidOptions {
   Executor* executor = nullptr;
@@ -64,16 +73,31 @@ class FluidNetwork {
   /// Re-solves what changed. Call when all changes of the instant are told.
   void solve(Duration now);
 
-  /// The next instant at which an activity completes; Duration::max() if none.
-  Duration next_completion();
+  /// The next instant at which an activity completes, or earlier; Duration::max() if none.
+  Duration next_completion() const;
+  /// How many complete then, or a few more.
+  std::size_t soonest_count() const;
 
-  struct Completed {
-    std::uint64_t owner = 0;
-    std::vector<Charge> charges;   ///< adds up to the time it ran
-  };
-  /// Ends every activity whose completion time is `now`, in the order they were started, and returns their number: the
-  /// first so many entries of `out`, which only grows (its entries keep their memory).
-  std::size_t complete(Duration now, std::vector<Completed>& out);
+  // Regions. Calls for different regions may be made at once, while nothing else is called.
+
+  static constexpr std::size_t most_regions = 8;
+  /// How many regions there are: 0 of a small network. As a region's number it means what lies in several, or in none.
+  std::uint32_t regions() const { return static_cast<std::uint32_t>(fronts_.size() - 1); }
+  /// The region in which these demands lie.
+  std::uint32_t region_of(std::span<const Demand> demands) const;
+  /// Makes room for so many starts. Not while other regions are told anything.
+  void reserve(std::uint32_t region, std::size_t count);
+  /// The first of 2^28 numbers for what a region starts at this instant.
+  FlowSerial serials_of(std::uint32_t region) const { return next_serial_ + (FlowSerial{region} << serial_bits); }
+  void start_in(std::uint32_t region, Duration now, const Flow& flow, FlowSerial serial);
+  /// Ends every activity of the region whose completion time is `now`, in the order they were started. Of each it calls
+  /// ended(serial, owner, charges): charges add up to the time it ran, and may be swapped for others.
+  template <class Ended>
+  void complete(std::uint32_t region, Duration now, Ended ended);
+  /// The first half of solve(), a region's part.
+  void solve_region(std::uint32_t region, Duration now);
+  /// The second half of solve(), when all regions are through the first.
+  void solve_rest(Duration now);
 
   const std::vector<ResourceUse>& use(Duration end);  ///< of each resource, up to `end`
   void restart_use(Duration now);                     ///< forgets what resources did before `now`
@@ -84,8 +108,9 @@ class FluidNetwork {
     double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0,
            payload = 1.0, alone = 0.0;
     Duration since{}, completion = Duration::max(), cause_since{};
-    std::uint64_t owner = 0, serial = 0;
-    std::uint32_t generation = 0, mark = 0, set = 0;
+    std::uint64_t owner = 0;
+    FlowSerial serial = 0;
+    std::uint32_t generation = 0, mark = 0, set = 0, region = 0;
     Cause cap_cause = Cause::own_speed, cause = Cause::none;
     bool highest_is_resource = false, live = false, changed = false;
     ResourceId cause_resource{}, highest_resource{};
@@ -106,9 +131,9 @@ class FluidNetwork {
   struct ResourceState {
     std::vector<User> users;
     double rate = 0.0;
-    Duration busy_since{};
+    Duration busy_since{}, rate_since = Duration::min();
     std::uint32_t mark = 0, local = 0, set = 0;
-    bool can_bind = false, touched = false, rate_touched = false;
+    bool can_bind = false, touched = false;
   };
   struct Component {
     std::vector<std::uint32_t> activities, resources;
@@ -123,66 +148,111 @@ class FluidNetwork {
 
   /// Of an activity, when it will be done at its present rate.
   struct Finish {
-    std::uint64_t serial = 0;
+    FlowSerial serial = 0;
     std::uint32_t activity = 0, generation = 0;
   };
 
+  /// Where a region is: what changed at this instant, the set that is solved because of it, what completes when. The last
+  /// front is that of what belongs to no region.
+  struct alignas(64) Front {
+    std::uint32_t region = 0;
+    std::uint32_t stamp = 0;                  // marks of one round; no two fronts use the same
+    std::uint32_t set = 0;                    // the stamp of the set
+    bool stale = false;                       // its soonest finish may be another
+    double floor = std::numeric_limits<double>::infinity();   // no change of this instant reaches below this phi
+    std::vector<std::uint32_t> free;          // places in running_
+    std::vector<std::uint32_t> touched;       // resources with other activities than before
+    std::vector<std::uint32_t> rate_touched;  // resources with another rate, if rates are recorded
+    std::vector<std::uint32_t> changed;       // new, or with another cap
+    std::vector<std::uint32_t> seeds;         // activities that touched resources put into the set
+    std::vector<std::uint32_t> members;       // of the set that is solved at this instant
+    std::vector<std::uint32_t> unbound;       // those of them that no resource binds
+    std::vector<std::uint32_t> left;          // those that share a resource with what belongs to no region: solved last
+    std::vector<std::uint32_t> left_seeds;    // seeds that belong to no region
+    std::vector<Component> components;        // of the others; the first component_count of them
+    std::size_t component_count = 0;
+    std::vector<Edge> edges;                  // of a component's resources
+    InstantQueue<Finish> finishes;
+    std::vector<Finish> due;
+
+    bool is_idle() const { return touched.empty() && changed.empty(); }
+  };
+  /// What a front tells the others. Notices stand side by side for whoever reads all of them.
+  struct Notice {
+    Duration soonest = Duration::max();       // when something completes
+    std::size_t count = 0;                    // how much
+    double floor = std::numeric_limits<double>::infinity();
+    bool has_left = false;
+  };
+
   // What changes (fluid.cpp)
-  std::uint32_t new_slot();
   bool holds(const Finish& finish) const {
     return running_[finish.activity].live && running_[finish.activity].generation == finish.generation;
   }
+  bool is_rest(const Front& front) const { return front.region == regions(); }
   void touch(std::uint32_t resource);
-  void touch_rate(std::uint32_t resource);
+  void note_rate(Duration now, std::uint32_t resource);
   void mark_changed(std::uint32_t activity);
   void set_highest(Running& running) const;
+  void begin(Duration now, const Flow& flow, std::uint32_t slot, std::uint32_t region, FlowSerial serial);
   void attach(Duration now, std::uint32_t activity);
   void detach(Duration now, std::uint32_t activity);
+  void take_due(Front& front, Duration now);
+  void end(Front& front, Duration now, std::uint32_t activity);
+  void find_soonest(Front& front);
   static void close_charge(Duration now, Running& running);
 
   // What follows from it (fluid_solve.cpp)
-  void refresh_binding();
-  void refresh_binding_of(std::uint32_t resource);
+  static std::uint32_t next_stamp(Front& front, std::size_t fronts);
+  void refresh_binding(Front& front);
+  void refresh_binding_of(Front& front, std::uint32_t resource);
   static bool is_held_by(const Running& running, std::uint32_t resource);
   double level_of_new(std::uint32_t resource) const;
-  bool keeps_its_rate(const Running& running) const;
+  static bool keeps_its_rate(const Front& front, const Running& running);
   bool is_bound(const Running& running) const;
-  void add_member(std::uint32_t activity);
-  void add_all_reachable();
-  void gather(std::uint32_t seed, Component& component);
-  double left_for_members(std::uint32_t resource, Component& component);
-  void gather_all();
-  void solve_all();
-  void widen(const Component& component);
-  void apply(Duration now);
+  void add_member(Front& front, std::uint32_t activity);
+  void add_all_reachable(Front& front);
+  void solve_set(Front& front, Duration now);
+  bool gather(Front& front, std::uint32_t seed, Component& component);
+  bool gather_users(Front& front, std::uint32_t resource, Component& component, double& left);
+  void gather_all(Front& front);
+  void solve_all(Front& front);
+  void widen(Front& front, const Component& component);
+  void apply(const Front& front, Duration now);
   void apply_component(Duration now, const Component& component);
   void apply_unbound(Duration now, std::uint32_t activity);
   void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
-  void publish_rates(Duration now);
+  void take_what_regions_left(Front& rest);
+  void record_rates(Duration now);
 
   /// Components of fewer activities than this are not worth a second thread.
   static constexpr std::size_t parallel_grain = 256;
+  static constexpr unsigned serial_bits = 28;
 
   const ResourceTable& table_;
   FluidOptions options_;
   std::vector<Running> running_;
-  std::vector<std::uint32_t> free_;
   std::vector<ResourceState> states_;
+  std::vector<std::uint8_t> region_of_;     // of each resource
   std::vector<ResourceUse> use_;
-  std::vector<std::uint32_t> touched_, rate_touched_;
-  std::vector<std::uint32_t> changed_;      // new, or with another cap
-  std::vector<std::uint32_t> seeds_;        // activities that touched resources put into the set
-  std::vector<std::uint32_t> members_;      // of the set that is solved at this instant
-  std::vector<std::uint32_t> unbound_;      // those of them that no resource binds
-  std::vector<Component> components_;       // of the others; the first component_count_ of them
-  std::size_t component_count_ = 0;
-  std::vector<Edge> edges_;                 // of a component's resources
-  InstantQueue<Finish> finishes_;
-  std::vector<Finish> due_;
+  std::vector<Front> fronts_;               // of each region, and of what belongs to none
+  std::vector<Notice> notices_;             // of each front
   std::vector<RateChange> rate_changes_;
-  double floor_ = std::numeric_limits<double>::infinity();   // no change of this instant reaches below this phi
-  std::uint64_t next_serial_ = 0;
-  std::uint32_t mark_ = 0, set_ = 0;
+  FlowSerial next_serial_ = 0;
 };
+
+template <class Ended>
+void FluidNetwork::complete(std::uint32_t region, Duration now, Ended ended) {
+  Front& front = fronts_[region];
+  if (notices_[region].soonest > now) return;
+  take_due(front, now);
+  for (const Finish& finish : front.due) {
+    Running& running = running_[finish.activity];
+    close_charge(now, running);
+    ended(running.serial, running.owner, running.charges);
+    end(front, now, finish.activity);
+  }
+  find_soonest(front);
+}
 
 }  // namespace takt

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/fluid.hpp"
 
@@ -28,38 +29,89 @@ Duration time_for(double work, double rate) {
 }  // namespace
 
 void FluidNetwork::solve(Duration now) {
-  refresh_binding();
-  for (int round = 1; !members_.empty(); ++round) {
-    const std::size_t size = members_.size();
-    gather_all();
-    solve_all();
-    for (std::size_t i = 0; i < component_count_; ++i) widen(components_[i]);
-    if (members_.size() == size) break;
-    if (round == most_rounds) add_all_reachable();
+  for (std::uint32_t region = 0; region < regions(); ++region) solve_region(region, now);
+  solve_rest(now);
+}
+
+void FluidNetwork::solve_region(std::uint32_t region, Duration now) {
+  Front& front = fronts_[region];
+  Notice& notice = notices_[region];
+  notice.has_left = false;
+  if (front.is_idle()) return;
+  front.left.clear();
+  front.left_seeds.clear();
+  front.floor = std::min(front.floor, fronts_[regions()].floor);
+  refresh_binding(front);
+  solve_set(front, now);
+  notice.has_left = !front.left.empty() || !front.left_seeds.empty();
+  notice.floor = std::exchange(front.floor, std::numeric_limits<double>::infinity());
+  if (front.stale) find_soonest(front);
+}
+
+void FluidNetwork::solve_rest(Duration now) {
+  Front& rest = fronts_[regions()];
+  for (Notice& notice : notices_) {
+    rest.floor = std::min(rest.floor, std::exchange(notice.floor, std::numeric_limits<double>::infinity()));
   }
-  apply(now);
-  floor_ = std::numeric_limits<double>::infinity();
-  publish_rates(now);
+  refresh_binding(rest);
+  take_what_regions_left(rest);
+  solve_set(rest, now);
+  for (const std::uint32_t activity : rest.members) {
+    if (Front& front = fronts_[running_[activity].region]; front.stale) find_soonest(front);
+  }
+  rest.floor = std::numeric_limits<double>::infinity();
+  if (options_.record_rates) record_rates(now);
+  next_serial_ += FlowSerial{fronts_.size()} << serial_bits;
+}
+
+/// What touched resources of regions put into the set although it belongs to no region, and what shares a resource with
+/// such.
+void FluidNetwork::take_what_regions_left(Front& rest) {
+  for (std::uint32_t region = 0; region < regions(); ++region) {
+    if (!notices_[region].has_left) continue;
+    for (const std::uint32_t activity : fronts_[region].left_seeds) add_member(rest, activity);
+    for (const std::uint32_t activity : fronts_[region].left) add_member(rest, activity);
+  }
+}
+
+void FluidNetwork::solve_set(Front& front, Duration now) {
+  if (front.members.empty()) return;
+  for (int round = 1;; ++round) {
+    const std::size_t size = front.members.size();
+    gather_all(front);
+    solve_all(front);
+    for (std::size_t i = 0; i < front.component_count; ++i) widen(front, front.components[i]);
+    if (front.members.size() == size) break;
+    if (round == most_rounds) add_all_reachable(front);
+  }
+  apply(front, now);
+}
+
+std::uint32_t FluidNetwork::next_stamp(Front& front, std::size_t fronts) {
+  return front.stamp += static_cast<std::uint32_t>(fronts);
 }
 
 /// Decides for each touched resource whether it can bind, and begins the set with the activities whose rates may change
 /// because of that alone: the changed ones, those that a touched resource holds, and all users of one that begins to
 /// bind.
-void FluidNetwork::refresh_binding() {
-  ++set_;
-  members_.clear();
-  seeds_.clear();
-  for (const std::uint32_t r : touched_) refresh_binding_of(r);
-  touched_.clear();
-  for (const std::uint32_t activity : seeds_) add_member(activity);   // only now is the floor known
-  for (const std::uint32_t activity : changed_) {
-    running_[activity].changed = false;
-    if (running_[activity].live) add_member(activity);
+void FluidNetwork::refresh_binding(Front& front) {
+  front.set = next_stamp(front, fronts_.size());
+  front.members.clear();
+  front.seeds.clear();
+  for (const std::uint32_t r : front.touched) refresh_binding_of(front, r);
+  front.touched.clear();
+  for (const std::uint32_t activity : front.seeds) {   // only now is the floor known
+    if (running_[activity].region == front.region) add_member(front, activity);
+    else front.left_seeds.push_back(activity);
   }
-  changed_.clear();
+  for (const std::uint32_t activity : front.changed) {
+    running_[activity].changed = false;
+    if (running_[activity].live) add_member(front, activity);
+  }
+  front.changed.clear();
 }
 
-void FluidNetwork::refresh_binding_of(std::uint32_t resource) {
+void FluidNetwork::refresh_binding_of(Front& front, std::uint32_t resource) {
   ResourceState& state = states_[resource];
   state.touched = false;
   const bool could_bind = state.can_bind;
@@ -70,9 +122,9 @@ void FluidNetwork::refresh_binding_of(std::uint32_t resource) {
   }
   const bool begins_to_bind = state.can_bind && !could_bind;
   for (const User& user : state.users) {
-    if (begins_to_bind || is_held_by(running_[user.activity], resource)) seeds_.push_back(user.activity);
+    if (begins_to_bind || is_held_by(running_[user.activity], resource)) front.seeds.push_back(user.activity);
   }
-  if (state.can_bind) floor_ = std::min(floor_, level_of_new(resource));
+  if (state.can_bind) front.floor = std::min(front.floor, level_of_new(resource));
 }
 
 bool FluidNetwork::is_held_by(const Running& running, std::uint32_t resource) {
@@ -101,8 +153,8 @@ double FluidNetwork::level_of_new(std::uint32_t resource) const {
 }
 
 /// Strictly below the floor, with room for rounding: ties are solved again.
-bool FluidNetwork::keeps_its_rate(const Running& running) const {
-  return running.rate > 0.0 && running.rate < floor_ * running.weight * (1.0 - 1e-9);
+bool FluidNetwork::keeps_its_rate(const Front& front, const Running& running) {
+  return running.rate > 0.0 && running.rate < front.floor * running.weight * (1.0 - 1e-9);
 }
 
 bool FluidNetwork::is_bound(const Running& running) const {
@@ -112,52 +164,58 @@ bool FluidNetwork::is_bound(const Running& running) const {
 }
 
 /// Takes an activity into the set that is solved, unless it is there or keeps its rate.
-void FluidNetwork::add_member(std::uint32_t activity) {
+void FluidNetwork::add_member(Front& front, std::uint32_t activity) {
   Running& running = running_[activity];
-  if (running.set == set_ || keeps_its_rate(running)) return;
-  running.set = set_;
-  members_.push_back(activity);
+  if (running.set == front.set || keeps_its_rate(front, running)) return;
+  running.set = front.set;
+  front.members.push_back(activity);
 }
 
-/// Adds all that is reachable over resources that can bind.
-void FluidNetwork::add_all_reachable() {
-  for (std::size_t head = 0; head < members_.size(); ++head) {
-    for (const Demand& demand : running_[members_[head]].demands()) {
+/// Adds all that is reachable over resources that can bind; of a region, within it.
+void FluidNetwork::add_all_reachable(Front& front) {
+  for (std::size_t head = 0; head < front.members.size(); ++head) {
+    for (const Demand& demand : running_[front.members[head]].demands()) {
       ResourceState& state = states_[index(demand.resource)];
-      if (!state.can_bind || state.set == set_) continue;
-      state.set = set_;
-      for (const User& user : state.users) add_member(user.activity);
+      if (!state.can_bind || state.set == front.set) continue;
+      state.set = front.set;
+      for (const User& user : state.users) {
+        if (is_rest(front) || running_[user.activity].region == front.region) add_member(front, user.activity);
+      }
     }
   }
 }
 
-/// What activities outside the set leave of a resource; its members join the component.
-double FluidNetwork::left_for_members(std::uint32_t resource, Component& component) {
-  double left = table_[resource].capacity;
-  bool shared = false;
+/// The set's users of a resource join the component; what the others leave of it is `left`. Whether all of them belong to
+/// the region.
+bool FluidNetwork::gather_users(Front& front, std::uint32_t resource, Component& component, double& left) {
+  left = table_[resource].capacity;
+  bool shared = false, contained = true;
   for (const User& user : states_[resource].users) {
     Running& other = running_[user.activity];
-    if (other.set != set_) {
+    if (!is_rest(front) && other.region != front.region) {
+      contained = false;
+    } else if (other.set != front.set) {
       left = std::max(0.0, left - user.per_unit * other.rate);
       shared = true;
-    } else if (other.mark != mark_) {
-      other.mark = mark_;
+    } else if (other.mark != front.stamp) {
+      other.mark = front.stamp;
       component.activities.push_back(user.activity);
     }
   }
   if (shared) component.shared.push_back(static_cast<std::uint32_t>(component.resources.size()));
-  return left;
+  return contained;
 }
 
 /// Collects the component of `seed`, all members of the set that are reachable over resources that can bind, and writes
-/// its problem.
-void FluidNetwork::gather(std::uint32_t seed, Component& component) {
+/// its problem. Whether it lies within the region: no resource of it has users that belong to none.
+bool FluidNetwork::gather(Front& front, std::uint32_t seed, Component& component) {
   MaxMinProblem& problem = component.problem;
   problem.clear();
   component.activities.assign(1, seed);
   component.resources.clear();
   component.shared.clear();
-  running_[seed].mark = mark_;
+  running_[seed].mark = front.stamp;
+  bool contained = true;
   for (std::size_t head = 0; head < component.activities.size(); ++head) {
     const Running& running = running_[component.activities[head]];
     // What a resource of this very problem limits needs no cap of its own.
@@ -167,64 +225,72 @@ void FluidNetwork::gather(std::uint32_t seed, Component& component) {
       const auto r = static_cast<std::uint32_t>(demand.resource);
       ResourceState& state = states_[r];
       if (!state.can_bind) continue;
-      if (state.mark != mark_) {
-        state.mark = mark_;
-        state.local = problem.add_resource(left_for_members(r, component));
+      if (state.mark != front.stamp) {
+        state.mark = front.stamp;
+        double left = 0.0;
+        contained = gather_users(front, r, component, left) && contained;
+        state.local = problem.add_resource(left);
         component.resources.push_back(r);
       }
       problem.add_use(state.local, demand.per_unit);
     }
   }
+  return contained;
 }
 
-/// The components of the set, and what no resource binds.
-void FluidNetwork::gather_all() {
-  ++mark_;
-  component_count_ = 0;
-  unbound_.clear();
-  for (const std::uint32_t member : members_) {
-    if (running_[member].mark == mark_) continue;
+/// The components of the set, what no resource binds, and, of a region, what does not lie within it.
+void FluidNetwork::gather_all(Front& front) {
+  next_stamp(front, fronts_.size());
+  front.component_count = 0;
+  front.unbound.clear();
+  front.left.clear();
+  for (const std::uint32_t member : front.members) {
+    if (running_[member].mark == front.stamp) continue;
     if (!is_bound(running_[member])) {
-      unbound_.push_back(member);
+      front.unbound.push_back(member);
       continue;
     }
-    if (component_count_ == components_.size()) components_.emplace_back();
-    gather(member, components_[component_count_++]);
+    if (front.component_count == front.components.size()) front.components.emplace_back();
+    Component& component = front.components[front.component_count];
+    if (gather(front, member, component)) ++front.component_count;
+    else front.left.insert(front.left.end(), component.activities.begin(), component.activities.end());
   }
 }
 
-void FluidNetwork::solve_all() {
-  if (component_count_ > 1 && options_.executor != nullptr &&
-      members_.size() - unbound_.size() >= parallel_grain) {
-    options_.executor->for_each(component_count_, [this](std::size_t i) { components_[i].problem.solve(); });
+void FluidNetwork::solve_all(Front& front) {
+  const auto solve_one = [&front](std::size_t i) { front.components[i].problem.solve(); };
+  const bool at_once = is_rest(front) && options_.executor != nullptr && front.component_count > 1 &&
+                       front.members.size() - front.unbound.size() >= parallel_grain;
+  if (at_once) {
+    options_.executor->for_each(front.component_count, solve_one);
   } else {
-    for (std::size_t i = 0; i < component_count_; ++i) components_[i].problem.solve();
+    for (std::size_t i = 0; i < front.component_count; ++i) solve_one(i);
   }
 }
 
 /// Adds the activities outside the set that the component's new rates do not leave in peace: those held by a resource
 /// on which a rate has changed, and those above the level at which a resource now holds a member.
-void FluidNetwork::widen(const Component& component) {
+void FluidNetwork::widen(Front& front, const Component& component) {
   if (component.shared.empty()) return;
-  edges_.assign(component.resources.size(), {});
+  front.edges.assign(component.resources.size(), {});
   for (std::uint32_t i = 0; i < component.activities.size(); ++i) {
     const Running& running = running_[component.activities[i]];
     const double rate = component.problem.rate[i];
     const std::uint32_t by = component.problem.frozen_by[i];
-    if (by != MaxMinProblem::cap_bound) edges_[by].level = rate / running.weight;
+    if (by != MaxMinProblem::cap_bound) front.edges[by].level = rate / running.weight;
     if (is_same_rate(running.rate, rate)) continue;
     for (const Demand& demand : running.demands()) {
       const ResourceState& state = states_[index(demand.resource)];
-      if (state.can_bind) edges_[state.local].changed = true;
+      if (state.can_bind) front.edges[state.local].changed = true;
     }
   }
   for (const std::uint32_t local : component.shared) {
-    const Edge& edge = edges_[local];
+    const Edge& edge = front.edges[local];
     const std::uint32_t r = component.resources[local];
     for (const User& user : states_[r].users) {
       const Running& other = running_[user.activity];
       const bool is_above = other.rate > edge.level * other.weight * (1.0 + rounding);
-      if (is_above || (edge.changed && is_held_by(other, r))) add_member(user.activity);
+      if (is_above || (edge.changed && is_held_by(other, r))) add_member(front, user.activity);
     }
   }
 }
@@ -243,14 +309,16 @@ void FluidNetwork::set_rate(Duration now, std::uint32_t activity, double rate, C
   running.since = now;
   for (const Demand& demand : running.demands()) {
     const auto r = static_cast<std::uint32_t>(demand.resource);
+    note_rate(now, r);
     states_[r].rate += demand.per_unit * (rate - running.rate);
-    touch_rate(r);
   }
   running.rate = rate;
   const Duration duration = time_for(running.remaining, rate);
   running.completion = duration == Duration::max() ? duration : now + duration;
   ++running.generation;
-  finishes_.push(running.completion, {running.serial, activity, running.generation});
+  Front& front = fronts_[running.region];
+  front.finishes.push(running.completion, {running.serial, activity, running.generation});
+  front.stale = true;
 }
 
 void FluidNetwork::apply_unbound(Duration now, std::uint32_t activity) {
@@ -276,22 +344,16 @@ void FluidNetwork::apply_component(Duration now, const Component& component) {
 }
 
 /// Gives every member its rate and every resource the sum of them.
-void FluidNetwork::apply(Duration now) {
-  if (members_.empty()) return;   // what was gathered is of an earlier instant
-  for (const std::uint32_t activity : unbound_) apply_unbound(now, activity);
-  for (std::size_t i = 0; i < component_count_; ++i) apply_component(now, components_[i]);
+void FluidNetwork::apply(const Front& front, Duration now) {
+  for (const std::uint32_t activity : front.unbound) apply_unbound(now, activity);
+  for (std::size_t i = 0; i < front.component_count; ++i) apply_component(now, front.components[i]);
 }
 
-/// Peaks and the record of rates, once an instant.
-void FluidNetwork::publish_rates(Duration now) {
-  for (const std::uint32_t r : rate_touched_) {
-    ResourceState& state = states_[r];
-    state.rate_touched = false;
-    if (state.users.empty()) state.rate = 0.0;
-    use_[r].peak = std::max(use_[r].peak, state.rate);
-    if (options_.record_rates) rate_changes_.push_back({now, id_at<ResourceId>(r), state.rate});
+void FluidNetwork::record_rates(Duration now) {
+  for (Front& front : fronts_) {
+    for (const std::uint32_t r : front.rate_touched) rate_changes_.push_back({now, id_at<ResourceId>(r), states_[r].rate});
+    front.rate_touched.clear();
   }
-  rate_touched_.clear();
 }
 
 }  // namespace takt

@@ -22,11 +22,12 @@ class InstantQueue {
     const std::uint32_t node = new_node(entry);
     Recent& recent = recent_of(time);
     if (recent.first != none && recent.time == time) {
-      nodes_[node].next = nodes_[recent.first].next;
-      nodes_[recent.first].next = node;
+      nodes_[recent.last].next = node;
+      recent.last = node;
+      ++nodes_[recent.first].count;
       return;
     }
-    recent = {time, node};
+    recent = {time, node, node};
     heap_.push_back({time, node});
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
   }
@@ -46,7 +47,10 @@ class InstantQueue {
     return next([](const Entry&) { return true; });
   }
 
-  /// Moves the entries of the instant `now` that hold to the end of `due`, in no particular order.
+  /// How many entries lie at the soonest time, void ones included, if they were pushed one after another; fewer if not.
+  std::size_t soonest_count() const { return heap_.empty() ? 0 : nodes_[heap_.front().first].count; }
+
+  /// Moves the entries of the instant `now` that hold to the end of `due`, mostly in the order in which they were pushed.
   template <class Holds>
   void take(Duration now, Holds holds, std::vector<Entry>& due) {
     while (!heap_.empty() && heap_.front().time <= now) {
@@ -67,6 +71,7 @@ class InstantQueue {
   struct Node {
     Entry entry;
     std::uint32_t next = none;  // of the same instant, or the next free one
+    std::uint32_t count = 1;    // of the first of an instant: how many there are
   };
   struct Instant {
     Duration time{};
@@ -76,17 +81,17 @@ class InstantQueue {
   /// An instant that was pushed to lately, so that it is found again. Of one time there may be several in the heap.
   struct Recent {
     Duration time{};
-    std::uint32_t first = none;
+    std::uint32_t first = none, last = none;
   };
 
   std::uint32_t new_node(const Entry& entry) {
     if (free_ == none) {
-      nodes_.push_back({entry, none});
+      nodes_.push_back({entry, none, 1});
       return static_cast<std::uint32_t>(nodes_.size() - 1);
     }
     const std::uint32_t node = free_;
     free_ = nodes_[node].next;
-    nodes_[node] = {entry, none};
+    nodes_[node] = {entry, none, 1};
     return node;
   }
 
@@ -98,6 +103,7 @@ class InstantQueue {
   void drop_first(Instant& instant) {
     const std::uint32_t first = instant.first;
     instant.first = nodes_[first].next;
+    if (instant.first != none) nodes_[instant.first].count = nodes_[first].count - 1;
     Recent& recent = recent_of(instant.time);
     if (recent.first == first) recent.first = instant.first;
     nodes_[first].next = free_;

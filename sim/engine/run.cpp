@@ -4,26 +4,13 @@
 
 #include "base/contract.hpp"
 #include "engine/fold.hpp"
-#include "engine/run_owner.hpp"
 
 namespace takt {
-namespace {
-
-/// A flow's owner packs what it belongs to: a kind and two indices.
-enum class OwnerKind : std::uint64_t { segment, copy, part };
-
-constexpr std::uint64_t pack(OwnerKind kind, std::uint32_t a, std::uint32_t b) {
-  return (static_cast<std::uint64_t>(kind) << 62U) | (static_cast<std::uint64_t>(a) << 32U) | b;
-}
-
-}  // namespace
-
-std::uint64_t segment_owner(std::uint32_t rank, std::uint32_t op) { return pack(OwnerKind::segment, rank, op); }
-std::uint64_t copy_owner(std::uint32_t rank, std::uint32_t op) { return pack(OwnerKind::copy, rank, op); }
-std::uint64_t part_owner(std::uint32_t comm, std::uint32_t part) { return pack(OwnerKind::part, comm, part); }
-
 Run::Run(const PlanView& plan, const ResourceTable& resources, const EngineOptions& options)
-    : plan_(plan), fluid_(resources, {options.executor, options.prune, options.record_rates}) {
+    : plan_(plan),
+      fluid_(resources, {options.executor, options.prune, options.record_rates}),
+      executor_(options.executor),
+      lanes_(fluid_.regions() + 1) {
   indices_.reserve(plan.programs.size());
   for (const Program& program : plan.programs) indices_.emplace_back(program, &arena_);
   const std::size_t ranks = plan.ranks.size();
@@ -85,30 +72,33 @@ void Run::begin() {
   }
 }
 
+/// Ends what is done now: activities of collectives in each region, then kernels and copies in the order of their start.
 void Run::end_flows() {
-  const std::size_t count = fluid_.complete(now_, completed_);
-  ended_parts_.clear();
-  for (std::size_t i = 0; i < count; ++i) flow_done(completed_[i].owner, completed_[i].charges);
-  end_parts(ended_parts_);
+  if (fluid_.next_completion() > now_) return;
+  for_each_region(fluid_.soonest_count(), [this](std::size_t region) { end_flows_of(static_cast<std::uint32_t>(region)); });
+  end_flows_of(fluid_.regions());
+  ended_flows_.clear();
+  for (Lane& lane : lanes_) {
+    for (std::size_t i = 0; i < lane.flow_count; ++i) ended_flows_.push_back(&lane.flows[i]);
+    lane.flow_count = 0;
+  }
+  std::sort(ended_flows_.begin(), ended_flows_.end(),
+            [](const EndedFlow* a, const EndedFlow* b) { return a->serial < b->serial; });
+  for (const EndedFlow* flow : ended_flows_) flow_done(unpacked(flow->owner), flow->charges);
+  settle_parts();
 }
 
-/// Rings what is due, in order of rank and op; activities of a collective together, after all else.
+/// Rings what is due, in order of rank and op; what starts activities of collectives after all else.
 void Run::ring_timers() {
-  std::vector<std::uint32_t> parts;
   while (timers_.next() == now_) {
     due_timers_.clear();
     timers_.take(now_, due_timers_);
-    std::sort(due_timers_.begin(), due_timers_.end());
-    const auto first_part = std::stable_partition(due_timers_.begin(), due_timers_.end(), [](const Timer& timer) {
-      return timer.kind != TimerKind::part_starts;
+    const auto first_batch = std::partition(due_timers_.begin(), due_timers_.end(), [](const Timer& timer) {
+      return timer.kind != TimerKind::batch_starts;
     });
-    for (auto due = due_timers_.begin(); due != first_part; ++due) ring(*due);
-    for (auto due = first_part; due != due_timers_.end();) {
-      const std::uint32_t comm = due->rank;
-      parts.clear();
-      for (; due != due_timers_.end() && due->rank == comm; ++due) parts.push_back(due->op);
-      begin_parts(comm, parts);
-    }
+    std::sort(due_timers_.begin(), first_batch);
+    for (auto due = due_timers_.begin(); due != due_timers_.end(); ++due) ring(*due);
+    settle_parts();
   }
 }
 
@@ -116,7 +106,7 @@ void Run::ring_timers() {
 void Run::play_instant() {
   drain();
   update_speeds();
-  fluid_.solve(now_);
+  solve_rates();
 }
 
 void Run::drain() {
@@ -194,18 +184,14 @@ void Run::ring(const Timer& timer) {
     case TimerKind::op_done: return done_.push_back(at);
     case TimerKind::copy_starts: return start_copy_flow(at);
     case TimerKind::collective_starts: return start_parts(timer.rank);
-    case TimerKind::part_starts: return begin_parts(timer.rank, {timer.op});
+    case TimerKind::batch_starts: return starting_.push_back({timer.rank, timer.op});
   }
 }
 
-void Run::flow_done(std::uint64_t owner, std::vector<Charge>& charges) {
-  const auto a = static_cast<std::uint32_t>((owner >> 32U) & 0x3fffffffU);
-  const auto b = static_cast<std::uint32_t>(owner & 0xffffffffU);
-  switch (static_cast<OwnerKind>(owner >> 62U)) {
-    case OwnerKind::segment: return segment_flow_done({a, b}, charges);
-    case OwnerKind::copy: return copy_done({a, b}, charges);
-    case OwnerKind::part: return ended_parts_.push_back({a, b, &charges});
-  }
+/// A kernel or a copy has ended.
+void Run::flow_done(const FlowOwner& owner, const std::vector<Charge>& charges) {
+  if (owner.kind == FlowOwner::Kind::segment) segment_flow_done({owner.first, owner.second}, charges);
+  else copy_done({owner.first, owner.second}, charges);
 }
 
 /// Writes what the whole time of an op was charged to, once, when it ends.

@@ -5,7 +5,9 @@
 // Everything is ordered by (time, rank, op); nothing depends on the order in which events of one instant arrived.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory_resource>
 #include <span>
@@ -16,6 +18,7 @@
 #include "engine/fluid.hpp"
 #include "engine/instant_queue.hpp"
 #include "engine/program_index.hpp"
+#include "engine/run_owner.hpp"
 #include "engine/simulate.hpp"
 
 namespace takt {
@@ -44,10 +47,10 @@ class Run {
     std::uint32_t rank = 0, op = 0;
     bool operator==(const Instance&) const = default;
   };
-  enum class TimerKind : std::uint8_t { op_issued, op_done, copy_starts, collective_starts, part_starts };
+  enum class TimerKind : std::uint8_t { op_issued, op_done, copy_starts, collective_starts, batch_starts };
   struct Timer {
-    std::uint32_t rank = 0;     // or communicator
-    std::uint32_t op = 0;       // or part of the collective
+    std::uint32_t rank = 0;     // or communicator, or lane
+    std::uint32_t op = 0;       // or the lane's batch
     TimerKind kind = TimerKind::op_issued;
     std::uint64_t sequence = 0;
     bool operator<(const Timer& other) const {
@@ -88,17 +91,52 @@ class Run {
   /// One activity of a collective that runs.
   struct Part {
     std::uint32_t open = 0;                  // activities that must be done before
-    std::uint32_t first_charge = 0, charge_count = 0;   // in CommState::charges
+    std::uint32_t first_charge = 0, charge_count = 0;   // in CommState::charges, of its region
     Duration done{};
   };
-  /// An activity that has just ended, of a communicator's call.
-  struct EndedPart {
-    std::uint32_t comm = 0, part = 0;
-    const std::vector<Charge>* charges = nullptr;
+  /// The region of an activity, and whether what it waits for ends in several regions.
+  struct Place {
+    std::uint8_t region = 0;
+    bool awaits_several = false;
   };
-  /// Which activities of a collective wait for which, as one list; and for how many each waits.
+  /// Which activities of a collective wait for which, as one list; for how many each waits; where they are.
   struct Order {
     std::vector<std::uint32_t> first_successor, successors, waits_for;
+    std::vector<Place> places;
+  };
+  struct PartId {
+    std::uint32_t comm = 0, part = 0;
+  };
+  /// Activities of a call that start together, by region.
+  struct Batch {
+    std::uint32_t comm = 0;
+    Duration latency{};
+    std::array<std::uint32_t, FluidNetwork::most_regions + 1> counts{};
+    std::vector<std::vector<std::uint32_t>> parts;
+  };
+  struct BatchRef {
+    std::uint32_t lane = 0, batch = 0;
+  };
+  /// How many activities of a call a lane has ended at this instant, and the last of them.
+  struct Ended {
+    std::uint32_t comm = 0, count = 0, last_part = 0;
+    FlowSerial serial = 0;
+  };
+  /// A kernel or a copy that has ended.
+  struct EndedFlow {
+    FlowSerial serial = 0;
+    std::uint64_t owner = 0;
+    std::vector<Charge> charges;
+  };
+  /// What happens in a region at this instant, written by one thread. The last lane is that of what lies in several.
+  struct alignas(64) Lane {
+    std::vector<Ended> ended;
+    std::vector<std::uint32_t> open_batches;            // begun at this instant
+    std::size_t flow_count = 0;
+    std::vector<EndedFlow> flows;                       // the first flow_count of them
+    std::vector<Batch> batches;
+    std::vector<std::uint32_t> free_batches;
+    std::vector<std::uint64_t> starting;                // communicator and part
   };
   struct CommState {
     std::uint32_t arrived = 0;
@@ -108,7 +146,7 @@ class Run {
     Duration start{};
     std::uint32_t open_parts = 0, last_part = 0;
     std::vector<Part> parts;
-    std::vector<Charge> charges;             // of the parts that have ended
+    std::vector<std::vector<Charge>> charges;   // of the parts that have ended, by region
   };
 
   const Program& program(std::uint32_t rank) const { return *ranks_[rank].program; }
@@ -128,7 +166,7 @@ class Run {
   void become_ready(Instance at, StartReason reason);
   void op_done(Instance at);
   void ring(const Timer& timer);
-  void flow_done(std::uint64_t owner, std::vector<Charge>& charges);
+  void flow_done(const FlowOwner& owner, const std::vector<Charge>& charges);
   void add_timer(Duration time, TimerKind kind, std::uint32_t rank, std::uint32_t op);
   void charge(Instance at, std::initializer_list<Charge> before, const std::vector<Charge>& flow,
               std::initializer_list<Charge> after = {});
@@ -155,12 +193,21 @@ class Run {
   std::vector<Charge> charges_of_last(const CommState& state) const;
 
   // Their activities (run_parts.cpp)
-  void start_parts(std::uint32_t comm);
-  void release_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts);
-  void begin_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts);
-  void end_parts(std::vector<EndedPart>& ended);
-  void end_parts_of(std::uint32_t comm, std::span<const EndedPart> ended);
+  Order ordered(const std::vector<Activity>& activities) const;
   const Order& order_of(std::uint32_t collective);
+  void for_each_region(std::size_t work, const std::function<void(std::size_t)>& body);
+  void start_parts(std::uint32_t comm);
+  void end_flows_of(std::uint32_t region);
+  void end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges);
+  void release_part(Lane& lane, PartId id, Place place);
+  Batch& batch_of(Lane& lane, std::uint32_t comm, Duration latency);
+  void settle_parts();
+  void settle_calls();
+  void settle_batches();
+  bool end_workless_parts();
+  std::size_t make_room();
+  void start_parts_of(std::uint32_t region);
+  void solve_rates();
 
   Diagnostic deadlock() const;
   std::string describe(Instance at) const;
@@ -175,11 +222,16 @@ class Run {
   std::vector<Order> orders_;                 // of each collective's activities, built when first used
   InstantQueue<Timer> timers_;
   std::vector<Timer> due_timers_;
-  std::vector<EndedPart> ended_parts_;
+  Executor* executor_;
+  std::vector<Lane> lanes_;                   // of each region, and of what lies in several
+  std::vector<BatchRef> starting_;            // batches that start at now_
+  std::size_t looked_at_ = 0;                 // how many of them, for activities without work
+  std::size_t changes_ = 0;                   // activities of collectives that end or start at now_
+  std::vector<Ended> ended_;
+  std::vector<EndedFlow*> ended_flows_;
   std::vector<Instance> done_;                // ops that ended at now_, to be told to their dependents
   std::vector<std::uint32_t> speed_changed_;  // ranks whose kernels got a new speed at now_
   std::vector<std::uint32_t> copy_ranks_;     // ranks with copies that wait for an engine, or a freed engine
-  std::vector<FluidNetwork::Completed> completed_;
   Duration now_{};
   std::uint64_t sequence_ = 0;
   std::size_t unfinished_ = 0;

@@ -3,7 +3,6 @@
 
 #include "base/contract.hpp"
 #include "engine/run.hpp"
-#include "engine/run_owner.hpp"
 
 namespace takt {
 
@@ -62,7 +61,7 @@ void Run::start_segment(Instance at) {
                                                 .cap_cause = speed < 1.0 ? Cause::sms : Cause::own_speed,
                                                 .alone = 1.0,
                                                 .demands = std::span(&memory, uses_memory ? 1U : 0U),
-                                                .owner = segment_owner(at.rank, at.op)});
+                                                .owner = packed({FlowOwner::Kind::segment, at.rank, at.op})});
   kernels.emplace_back(at.op, running);
   if (kernels.size() > 1) mark_speed(at.rank);   // they share the SMs, this one included
 }
@@ -131,7 +130,7 @@ void Run::start_copy_flow(Instance at) {
                       .cap = path.cap,
                       .weight = path.weight,
                       .demands = path.demands,
-                      .owner = copy_owner(at.rank, at.op)});
+                      .owner = packed({FlowOwner::Kind::copy, at.rank, at.op})});
 }
 
 void Run::copy_done(Instance at, const std::vector<Charge>& charges) {

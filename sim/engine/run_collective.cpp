@@ -9,7 +9,6 @@
 
 #include "base/contract.hpp"
 #include "engine/run.hpp"
-#include "engine/run_owner.hpp"
 
 namespace takt {
 namespace {
@@ -90,7 +89,7 @@ std::vector<Charge> Run::charges_of_last(const CommState& state) const {
   for (auto p = chain.rbegin(); p != chain.rend(); ++p) {
     const Part& part = state.parts[*p];
     if (activities[*p].latency > Duration{}) charges.push_back({Cause::latency, {}, activities[*p].latency});
-    const auto first = state.charges.begin() + part.first_charge;
+    const auto first = state.charges[orders_[state.collective].places[*p].region].begin() + part.first_charge;
     charges.insert(charges.end(), first, first + part.charge_count);
   }
   return charges;

@@ -1,31 +1,67 @@
 // The activities of a collective that runs, in their order: what ends releases what waited for it.
 //
-// A ring over a thousand cards is a million messages, of which a thousand end in one instant. Those of an instant are
-// ended, released and started together; what follows does not depend on the order in which they ended.
+// A ring over a thousand cards is a million messages, of which a thousand end in one instant and a thousand start in the
+// next. Those that end in a region of the network, and what they release, are written into the region's lane, whichever
+// thread does it. Then the lanes are settled one after another: what has been released becomes batches, each of a call's
+// activities that start together, and a batch starts with one timer. What starts in a region is sorted, so that nothing
+// depends on who released it.
 #include <algorithm>
+#include <atomic>
+#include <limits>
 
 #include "engine/run.hpp"
-#include "engine/run_owner.hpp"
 
 namespace takt {
+namespace {
 
-const Run::Order& Run::order_of(std::uint32_t collective) {
-  Order& order = orders_[collective];
-  const std::vector<Activity>& activities = plan_.collectives[collective].activities;
-  if (!order.first_successor.empty()) return order;
+/// Fewer activities than this at one instant are not worth a second thread.
+constexpr std::size_t parallel_grain = 256;
+
+/// Without work there is nothing to start: a part that only waits.
+bool has_work(const Activity& activity) { return activity.work > 0.0; }
+
+}  // namespace
+
+Run::Order Run::ordered(const std::vector<Activity>& activities) const {
+  Order order;
   order.first_successor.assign(activities.size() + 1, 0);
   order.waits_for.reserve(activities.size());
+  order.places.reserve(activities.size());
   for (const Activity& activity : activities) {
     order.waits_for.push_back(static_cast<std::uint32_t>(activity.after.size()));
     for (const std::uint32_t before : activity.after) ++order.first_successor[before + 1];
+    const std::uint32_t region = has_work(activity) ? fluid_.region_of(activity.demands) : fluid_.regions();
+    order.places.push_back({static_cast<std::uint8_t>(region), false});
   }
   for (std::size_t p = 0; p < activities.size(); ++p) order.first_successor[p + 1] += order.first_successor[p];
   order.successors.resize(order.first_successor.back());
   std::vector<std::uint32_t> cursor(order.first_successor.begin(), order.first_successor.end() - 1);
   for (std::uint32_t p = 0; p < activities.size(); ++p) {
-    for (const std::uint32_t before : activities[p].after) order.successors[cursor[before]++] = p;
+    std::uint32_t only_region = fluid_.regions();
+    for (const std::uint32_t before : activities[p].after) {
+      order.successors[cursor[before]++] = p;
+      const std::uint32_t region = order.places[before].region;
+      if (region == fluid_.regions()) continue;   // ends while no region ends anything
+      order.places[p].awaits_several |= only_region != fluid_.regions() && region != only_region;
+      only_region = region;
+    }
   }
   return order;
+}
+
+const Run::Order& Run::order_of(std::uint32_t collective) {
+  Order& order = orders_[collective];
+  if (order.first_successor.empty()) order = ordered(plan_.collectives[collective].activities);
+  return order;
+}
+
+/// body(region) of each region, at once where there is enough work.
+void Run::for_each_region(std::size_t work, const std::function<void(std::size_t)>& body) {
+  if (executor_ != nullptr && fluid_.regions() > 0 && work >= parallel_grain) {
+    executor_->for_each_kept(fluid_.regions(), body);
+  } else {
+    for (std::size_t region = 0; region < fluid_.regions(); ++region) body(region);
+  }
 }
 
 void Run::start_parts(std::uint32_t comm) {
@@ -34,81 +70,199 @@ void Run::start_parts(std::uint32_t comm) {
   const std::size_t count = order.waits_for.size();
   state.open_parts = static_cast<std::uint32_t>(count);
   if (count == 0) return collective_done(comm);
-  state.charges.clear();
+  state.charges.resize(lanes_.size());
+  for (std::vector<Charge>& charges : state.charges) charges.clear();
   state.parts.resize(count);
-  std::vector<std::uint32_t> first;
   for (std::uint32_t p = 0; p < count; ++p) {
-    state.parts[p] = {};
     state.parts[p].open = order.waits_for[p];
-    if (order.waits_for[p] == 0) first.push_back(p);
+    if (order.waits_for[p] == 0) release_part(lanes_.back(), {comm, p}, order.places[p]);
   }
-  release_parts(comm, first);
+  settle_parts();
 }
 
-/// Nothing that these wait for is open any more.
-void Run::release_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts) {
-  const std::vector<Activity>& activities = lowered(comm).activities;
-  std::vector<std::uint32_t> without_latency;
-  for (const std::uint32_t part : parts) {
-    if (activities[part].latency > Duration{}) {
-      add_timer(now_ + activities[part].latency, TimerKind::part_starts, comm, part);
-    } else {
-      without_latency.push_back(part);
+/// Ends what completes in a region at now_.
+void Run::end_flows_of(std::uint32_t region) {
+  Lane& lane = lanes_[region];
+  fluid_.complete(region, now_, [&](FlowSerial serial, std::uint64_t word, std::vector<Charge>& charges) {
+    const FlowOwner owner = unpacked(word);
+    if (owner.kind == FlowOwner::Kind::part) return end_part(lane, {owner.first, owner.second}, serial, charges);
+    if (lane.flow_count == lane.flows.size()) lane.flows.emplace_back();
+    EndedFlow& ended = lane.flows[lane.flow_count++];
+    ended.serial = serial;
+    ended.owner = word;
+    std::swap(ended.charges, charges);
+  });
+}
+
+void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges) {
+  CommState& state = comms_[id.comm];
+  const Order& order = orders_[state.collective];
+  std::vector<Charge>& all_charges = state.charges[order.places[id.part].region];
+  Part& part = state.parts[id.part];
+  part.done = now_;
+  part.first_charge = static_cast<std::uint32_t>(all_charges.size());
+  part.charge_count = static_cast<std::uint32_t>(charges.size());
+  all_charges.insert(all_charges.end(), charges.begin(), charges.end());
+  if (lane.ended.empty() || lane.ended.back().comm != id.comm) lane.ended.push_back({id.comm, 0, 0, 0});
+  Ended& ended = lane.ended.back();
+  ++ended.count;
+  ended.last_part = id.part;
+  ended.serial = serial;
+  for (std::uint32_t s = order.first_successor[id.part]; s < order.first_successor[id.part + 1]; ++s) {
+    const std::uint32_t next = order.successors[s];
+    const Place place = order.places[next];
+    std::uint32_t& open = state.parts[next].open;
+    const bool was_last = place.awaits_several
+                              ? std::atomic_ref(open).fetch_sub(1, std::memory_order_relaxed) == 1
+                              : --open == 0;
+    if (was_last) release_part(lane, {id.comm, next}, place);
+  }
+}
+
+/// Nothing that it waits for is open any more.
+void Run::release_part(Lane& lane, PartId id, Place place) {
+  Batch& batch = batch_of(lane, id.comm, lowered(id.comm).activities[id.part].latency);
+  batch.parts[place.region].push_back(id.part);
+  ++batch.counts[place.region];
+}
+
+/// The lane's batch for what starts after so long, begun at this instant.
+Run::Batch& Run::batch_of(Lane& lane, std::uint32_t comm, Duration latency) {
+  constexpr std::size_t most_looked_at = 16;   // two batches of one kind do no harm
+  const std::size_t open = lane.open_batches.size();
+  for (std::size_t i = open; i-- > open - std::min(open, most_looked_at);) {
+    Batch& batch = lane.batches[lane.open_batches[i]];
+    if (batch.comm == comm && batch.latency == latency) return batch;
+  }
+  if (lane.free_batches.empty()) {
+    lane.free_batches.push_back(static_cast<std::uint32_t>(lane.batches.size()));
+    lane.batches.emplace_back().parts.resize(lanes_.size());
+  }
+  lane.open_batches.push_back(lane.free_batches.back());
+  lane.free_batches.pop_back();
+  Batch& batch = lane.batches[lane.open_batches.back()];
+  batch.comm = comm;
+  batch.latency = latency;
+  return batch;
+}
+
+/// Brings together what the lanes say, until nothing more follows from it at this instant.
+void Run::settle_parts() {
+  do {
+    settle_calls();
+    settle_batches();
+  } while (end_workless_parts());
+}
+
+/// Ends the calls whose activities have all ended.
+void Run::settle_calls() {
+  ended_.clear();
+  for (Lane& lane : lanes_) {
+    ended_.insert(ended_.end(), lane.ended.begin(), lane.ended.end());
+    lane.ended.clear();
+  }
+  std::sort(ended_.begin(), ended_.end(), [](const Ended& a, const Ended& b) {
+    return a.comm != b.comm ? a.comm < b.comm : a.serial < b.serial;
+  });
+  for (std::size_t i = 0; i < ended_.size(); ++i) {
+    const Ended& ended = ended_[i];
+    CommState& state = comms_[ended.comm];
+    state.open_parts -= ended.count;
+    state.last_part = ended.last_part;
+    changes_ += ended.count;
+    if (state.open_parts == 0) collective_done(ended.comm);
+  }
+}
+
+/// Batches wait for their latency, or start now.
+void Run::settle_batches() {
+  for (std::uint32_t l = 0; l < lanes_.size(); ++l) {
+    for (const std::uint32_t batch : lanes_[l].open_batches) {
+      const Duration latency = lanes_[l].batches[batch].latency;
+      if (latency > Duration{}) add_timer(now_ + latency, TimerKind::batch_starts, l, batch);
+      else starting_.push_back({l, batch});
     }
+    lanes_[l].open_batches.clear();
   }
-  begin_parts(comm, without_latency);
 }
 
-void Run::begin_parts(std::uint32_t comm, const std::vector<std::uint32_t>& parts) {
-  const std::vector<Activity>& activities = lowered(comm).activities;
+/// Whether there were any in what starts now.
+bool Run::end_workless_parts() {
   static const std::vector<Charge> no_charges;
-  std::vector<EndedPart> without_work;
-  for (const std::uint32_t part : parts) {
-    const Activity& activity = activities[part];
-    if (!(activity.work > 0.0)) {
-      without_work.push_back({comm, part, &no_charges});
-      continue;
-    }
-    fluid_.start(now_, {.work = activity.work,
-                        .cap = activity.cap,
-                        .weight = activity.weight,
-                        .payload = activity.payload,
-                        .demands = activity.demands,
-                        .owner = part_owner(comm, part)});
-  }
-  if (!without_work.empty()) end_parts_of(comm, without_work);
-}
-
-void Run::end_parts(std::vector<EndedPart>& ended) {
-  const auto by_comm = [](const EndedPart& a, const EndedPart& b) { return a.comm < b.comm; };
-  std::stable_sort(ended.begin(), ended.end(), by_comm);
-  for (auto first = ended.begin(); first != ended.end();) {
-    const auto last = std::upper_bound(first, ended.end(), *first, by_comm);
-    end_parts_of(first->comm, {first, last});
-    first = last;
-  }
-}
-
-void Run::end_parts_of(std::uint32_t comm, std::span<const EndedPart> ended) {
-  CommState& state = comms_[comm];
-  const Order& order = order_of(state.collective);
-  std::vector<std::uint32_t> released;
-  for (const EndedPart& end : ended) {
-    Part& part = state.parts[end.part];
-    part.done = now_;
-    part.first_charge = static_cast<std::uint32_t>(state.charges.size());
-    part.charge_count = static_cast<std::uint32_t>(end.charges->size());
-    state.charges.insert(state.charges.end(), end.charges->begin(), end.charges->end());
-    for (std::uint32_t s = order.first_successor[end.part]; s < order.first_successor[end.part + 1]; ++s) {
-      const std::uint32_t next = order.successors[s];
-      if (--state.parts[next].open == 0) released.push_back(next);
+  constexpr FlowSerial after_all = std::numeric_limits<FlowSerial>::max();
+  bool any = false;
+  for (; looked_at_ < starting_.size(); ++looked_at_) {
+    const BatchRef at = starting_[looked_at_];
+    const std::uint32_t comm = lanes_[at.lane].batches[at.batch].comm;
+    const std::vector<Activity>& activities = lowered(comm).activities;
+    const std::size_t count = lanes_[at.lane].batches[at.batch].parts.back().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t part = lanes_[at.lane].batches[at.batch].parts.back()[i];
+      if (has_work(activities[part])) continue;
+      end_part(lanes_.back(), {comm, part}, after_all, no_charges);
+      any = true;
     }
   }
-  std::sort(released.begin(), released.end());
-  state.open_parts -= static_cast<std::uint32_t>(ended.size());
-  state.last_part = ended.back().part;
-  if (state.open_parts == 0) return collective_done(comm);
-  if (!released.empty()) release_parts(comm, released);
+  return any;
+}
+
+/// Makes room in the network for all that starts now, and counts it.
+std::size_t Run::make_room() {
+  std::vector<std::size_t> counts(lanes_.size(), 0);
+  for (const BatchRef at : starting_) {
+    const Batch& batch = lanes_[at.lane].batches[at.batch];
+    for (std::size_t region = 0; region < counts.size(); ++region) counts[region] += batch.counts[region];
+  }
+  std::size_t all = 0;
+  for (std::uint32_t region = 0; region < counts.size(); ++region) {
+    fluid_.reserve(region, counts[region]);
+    all += counts[region];
+  }
+  return all;
+}
+
+void Run::start_parts_of(std::uint32_t region) {
+  std::vector<std::uint64_t>& starting = lanes_[region].starting;
+  starting.clear();
+  for (const BatchRef at : starting_) {
+    Batch& batch = lanes_[at.lane].batches[at.batch];
+    for (const std::uint32_t part : batch.parts[region]) starting.push_back((std::uint64_t{batch.comm} << 32U) | part);
+    batch.parts[region].clear();
+  }
+  if (!std::is_sorted(starting.begin(), starting.end())) std::sort(starting.begin(), starting.end());
+  FlowSerial serial = fluid_.serials_of(region);
+  for (const std::uint64_t word : starting) {
+    const auto comm = static_cast<std::uint32_t>(word >> 32U);
+    const auto part = static_cast<std::uint32_t>(word & 0xffffffffU);
+    const Activity& activity = lowered(comm).activities[part];
+    if (!has_work(activity)) continue;
+    fluid_.start_in(region, now_,
+                    {.work = activity.work,
+                     .cap = activity.cap,
+                     .weight = activity.weight,
+                     .payload = activity.payload,
+                     .demands = activity.demands,
+                     .owner = packed({FlowOwner::Kind::part, comm, part})},
+                    serial++);
+  }
+}
+
+/// Starts what starts now and solves the rates: first what lies in several regions is told, then each region starts its
+/// own and is solved, then the rest.
+void Run::solve_rates() {
+  changes_ += make_room();
+  start_parts_of(fluid_.regions());
+  for_each_region(changes_, [this](std::size_t region) {
+    start_parts_of(static_cast<std::uint32_t>(region));
+    fluid_.solve_region(static_cast<std::uint32_t>(region), now_);
+  });
+  fluid_.solve_rest(now_);
+  for (const BatchRef at : starting_) {
+    lanes_[at.lane].batches[at.batch].counts.fill(0);
+    lanes_[at.lane].free_batches.push_back(at.batch);
+  }
+  starting_.clear();
+  looked_at_ = changes_ = 0;
 }
 
 }  // namespace takt

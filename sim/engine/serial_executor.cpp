@@ -8,6 +8,7 @@ class SerialExecutor final : public Executor {
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body) override {
     for (std::size_t i = 0; i < count; ++i) body(i);
   }
+  void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override { for_each(count, body); }
   void stream(std::size_t, const OrderedStages& stages) override {
     while (stages.next(0)) {
       stages.work(0);

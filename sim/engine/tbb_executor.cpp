@@ -1,5 +1,6 @@
 // The home of TBB.
 #include "engine/executor.hpp"
+#include "engine/team.hpp"
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
@@ -16,6 +17,10 @@ class TbbExecutor final : public Executor {
       : threads_(threads),
         control_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {}
+  void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override {
+    if (!team_) team_ = std::make_unique<Team>(threads_);  // TBB's loops give an index to any thread, and wake it late
+    team_->for_each(count, body);
+  }
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body) override {
     arena_.execute([&] {
       tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count), [&](const tbb::blocked_range<std::size_t>& range) {
@@ -49,6 +54,7 @@ class TbbExecutor final : public Executor {
   std::size_t threads_;
   tbb::global_control control_;  // lets an executor have more threads than the machine has cores
   tbb::task_arena arena_;
+  std::unique_ptr<Team> team_;
 };
 
 }  // namespace

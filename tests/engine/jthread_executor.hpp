@@ -24,6 +24,7 @@ class JthreadExecutor final : public Executor {
     work();
     for (std::thread& worker : workers) worker.join();
   }
+  void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override { for_each(count, body); }
   void stream(std::size_t slots, const OrderedStages& stages) override {
     std::mutex begin, end;
     std::condition_variable ended;
