@@ -36,9 +36,11 @@ std::size_t regions_of(const ResourceTable& table) {
 }  // namespace
 
 FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options)
-    : table_(resources), options_(options), states_(resources.size()),
+    : options_(options), states_(resources.size()),
       region_of_(divided(resources, regions_of(resources))), use_(resources.size()), fronts_(regions_of(resources) + 1),
       notices_(fronts_.size()) {
+  capacities_.reserve(resources.size());
+  for (const Resource& resource : resources) capacities_.push_back(resource.capacity);
   for (std::uint32_t i = 0; i < fronts_.size(); ++i) fronts_[i].region = fronts_[i].stamp = i;
   if (!options_.prune) {
     for (ResourceState& state : states_) state.can_bind = true;
@@ -78,7 +80,7 @@ void FluidNetwork::set_highest(Running& running) const {
   running.highest = running.cap;
   running.highest_is_resource = false;
   for (const Demand& demand : running.demands()) {
-    const double limit = table_[index(demand.resource)].capacity / demand.per_unit;
+    const double limit = capacities_[index(demand.resource)] / demand.per_unit;
     if (limit < running.highest) {
       running.highest = limit;
       running.highest_is_resource = true;

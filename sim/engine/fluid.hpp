@@ -229,9 +229,9 @@ class FluidNetwork {
   static constexpr std::size_t parallel_grain = 256;
   static constexpr unsigned serial_bits = 28;
 
-  const ResourceTable& table_;
   FluidOptions options_;
   std::vector<Running> running_;
+  std::vector<double> capacities_;          // of each resource
   std::vector<ResourceState> states_;
   std::vector<std::uint8_t> region_of_;     // of each resource
   std::vector<ResourceUse> use_;

@@ -117,8 +117,10 @@ void FluidNetwork::refresh_binding_of(Front& front, std::uint32_t resource) {
   const bool could_bind = state.can_bind;
   if (options_.prune) {
     double load = 0.0;
-    for (const User& user : state.users) load += user.per_unit * running_[user.activity].highest;
-    state.can_bind = state.users.size() > 1 && load > table_[resource].capacity * (1.0 + rounding);
+    if (state.users.size() > 1) {   // one alone runs at most at what the resource allows
+      for (const User& user : state.users) load += user.per_unit * running_[user.activity].highest;
+    }
+    state.can_bind = load > capacities_[resource] * (1.0 + rounding);
   }
   const bool begins_to_bind = state.can_bind && !could_bind;
   for (const User& user : state.users) {
@@ -141,7 +143,7 @@ double FluidNetwork::level_of_new(std::uint32_t resource) const {
   double level = 0.0;
   constexpr int rounds = 3;
   for (int round = 0; round < rounds; ++round) {
-    double left = table_[resource].capacity, demand = 0.0;
+    double left = capacities_[resource], demand = 0.0;
     for (const User& user : state.users) {
       const Running& running = running_[user.activity];
       if (running.rate > 0.0 && running.rate < level * running.weight) left -= user.per_unit * running.rate;
@@ -188,7 +190,7 @@ void FluidNetwork::add_all_reachable(Front& front) {
 /// The set's users of a resource join the component; what the others leave of it is `left`. Whether all of them belong to
 /// the region.
 bool FluidNetwork::gather_users(Front& front, std::uint32_t resource, Component& component, double& left) {
-  left = table_[resource].capacity;
+  left = capacities_[resource];
   bool shared = false, contained = true;
   for (const User& user : states_[resource].users) {
     Running& other = running_[user.activity];

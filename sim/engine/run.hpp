@@ -99,9 +99,10 @@ class Run {
     std::uint8_t region = 0;
     bool awaits_several = false;
   };
-  /// Which activities of a collective wait for which, as one list; for how many each waits; where they are.
+  /// Which activities of a collective wait for which, as one list; for how many each waits; which wait for none; where
+  /// they are.
   struct Order {
-    std::vector<std::uint32_t> first_successor, successors, waits_for;
+    std::vector<std::uint32_t> first_successor, successors, waits_for, first;
     std::vector<Place> places;
   };
   struct PartId {
@@ -186,7 +187,7 @@ class Run {
   void update_speeds();
 
   // Collectives (run_collective.cpp)
-  const LoweredCollective& lowered(std::uint32_t comm) const;
+  const LoweredCollective& lowered(std::uint32_t comm) const { return plan_.collectives[comms_[comm].collective]; }
   void reach_collective(Instance at);
   void start_collective(std::uint32_t comm);
   void collective_done(std::uint32_t comm);

@@ -38,8 +38,6 @@ std::vector<Charge> condensed_charges(const std::vector<Charge>& charges) {
 
 }  // namespace
 
-const LoweredCollective& Run::lowered(std::uint32_t comm) const { return plan_.collectives[comms_[comm].collective]; }
-
 void Run::reach_collective(Instance at) {
   const auto& call = std::get<Collective>(program(at.rank).ops[at.op].work);
   const auto comm = static_cast<std::uint32_t>(plan_.ranks[at.rank].communicators[index(call.comm)]);

@@ -20,6 +20,18 @@ constexpr std::size_t parallel_grain = 256;
 /// Without work there is nothing to start: a part that only waits.
 bool has_work(const Activity& activity) { return activity.work > 0.0; }
 
+/// A communicator and a part, in one word that sorts.
+constexpr std::uint64_t word_of(std::uint32_t comm, std::uint32_t part) { return (std::uint64_t{comm} << 32U) | part; }
+
+/// Sorts what was appended to a sorted list; most often it is in order.
+void sort_in(std::vector<std::uint64_t>& words, std::size_t appended) {
+  const auto middle = words.begin() + static_cast<std::ptrdiff_t>(appended);
+  if (!std::is_sorted(middle, words.end())) std::sort(middle, words.end());
+  if (appended > 0 && middle != words.end() && *middle < *(middle - 1)) {
+    std::inplace_merge(words.begin(), middle, words.end());
+  }
+}
+
 }  // namespace
 
 Run::Order Run::ordered(const std::vector<Activity>& activities) const {
@@ -27,7 +39,9 @@ Run::Order Run::ordered(const std::vector<Activity>& activities) const {
   order.first_successor.assign(activities.size() + 1, 0);
   order.waits_for.reserve(activities.size());
   order.places.reserve(activities.size());
-  for (const Activity& activity : activities) {
+  for (std::uint32_t p = 0; p < activities.size(); ++p) {
+    const Activity& activity = activities[p];
+    if (activity.after.empty()) order.first.push_back(p);
     order.waits_for.push_back(static_cast<std::uint32_t>(activity.after.size()));
     for (const std::uint32_t before : activity.after) ++order.first_successor[before + 1];
     const std::uint32_t region = has_work(activity) ? fluid_.region_of(activity.demands) : fluid_.regions();
@@ -57,7 +71,8 @@ const Run::Order& Run::order_of(std::uint32_t collective) {
 
 /// body(region) of each region, at once where there is enough work.
 void Run::for_each_region(std::size_t work, const std::function<void(std::size_t)>& body) {
-  if (executor_ != nullptr && fluid_.regions() > 0 && work >= parallel_grain) {
+  if (fluid_.regions() == 0) return;
+  if (executor_ != nullptr && work >= parallel_grain) {
     executor_->for_each_kept(fluid_.regions(), body);
   } else {
     for (std::size_t region = 0; region < fluid_.regions(); ++region) body(region);
@@ -73,10 +88,15 @@ void Run::start_parts(std::uint32_t comm) {
   state.charges.resize(lanes_.size());
   for (std::vector<Charge>& charges : state.charges) charges.clear();
   state.parts.resize(count);
-  for (std::uint32_t p = 0; p < count; ++p) {
-    state.parts[p].open = order.waits_for[p];
-    if (order.waits_for[p] == 0) release_part(lanes_.back(), {comm, p}, order.places[p]);
-  }
+  const std::size_t shares = std::max(std::uint32_t{1}, fluid_.regions());
+  const auto open_share = [&](std::size_t share) {
+    for (std::size_t p = share * count / shares; p < (share + 1) * count / shares; ++p) {
+      state.parts[p].open = order.waits_for[p];
+    }
+  };
+  if (shares > 1) for_each_region(count, open_share);
+  else open_share(0);
+  for (const std::uint32_t part : order.first) release_part(lanes_.back(), {comm, part}, order.places[part]);
   settle_parts();
 }
 
@@ -148,6 +168,8 @@ Run::Batch& Run::batch_of(Lane& lane, std::uint32_t comm, Duration latency) {
 
 /// Brings together what the lanes say, until nothing more follows from it at this instant.
 void Run::settle_parts() {
+  const auto is_settled = [](const Lane& lane) { return lane.ended.empty() && lane.open_batches.empty(); };
+  if (looked_at_ == starting_.size() && std::all_of(lanes_.begin(), lanes_.end(), is_settled)) return;
   do {
     settle_calls();
     settle_batches();
@@ -208,13 +230,13 @@ bool Run::end_workless_parts() {
 
 /// Makes room in the network for all that starts now, and counts it.
 std::size_t Run::make_room() {
-  std::vector<std::size_t> counts(lanes_.size(), 0);
+  std::array<std::size_t, FluidNetwork::most_regions + 1> counts{};
   for (const BatchRef at : starting_) {
     const Batch& batch = lanes_[at.lane].batches[at.batch];
-    for (std::size_t region = 0; region < counts.size(); ++region) counts[region] += batch.counts[region];
+    for (std::size_t region = 0; region < lanes_.size(); ++region) counts[region] += batch.counts[region];
   }
   std::size_t all = 0;
-  for (std::uint32_t region = 0; region < counts.size(); ++region) {
+  for (std::uint32_t region = 0; region < lanes_.size(); ++region) {
     fluid_.reserve(region, counts[region]);
     all += counts[region];
   }
@@ -222,14 +244,16 @@ std::size_t Run::make_room() {
 }
 
 void Run::start_parts_of(std::uint32_t region) {
+  if (starting_.empty()) return;
   std::vector<std::uint64_t>& starting = lanes_[region].starting;
   starting.clear();
   for (const BatchRef at : starting_) {
     Batch& batch = lanes_[at.lane].batches[at.batch];
-    for (const std::uint32_t part : batch.parts[region]) starting.push_back((std::uint64_t{batch.comm} << 32U) | part);
+    const std::size_t before = starting.size();
+    for (const std::uint32_t part : batch.parts[region]) starting.push_back(word_of(batch.comm, part));
     batch.parts[region].clear();
+    sort_in(starting, before);
   }
-  if (!std::is_sorted(starting.begin(), starting.end())) std::sort(starting.begin(), starting.end());
   FlowSerial serial = fluid_.serials_of(region);
   for (const std::uint64_t word : starting) {
     const auto comm = static_cast<std::uint32_t>(word >> 32U);
