@@ -1,6 +1,7 @@
 #include "collective/activities.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace takt {
@@ -21,7 +22,7 @@ class MessageWriter {
         topology_(topology),
         options_(options) {}
 
-  std::vector<Activity> take() { return std::move(activities_); }
+  MessageParts take() { return std::move(made_); }
 
   /// Member i's message of step s passes on what came from i - 1 in step s - 1, and a channel sends one message after
   /// another: all steps of a chunk, then the next chunk.
@@ -30,15 +31,14 @@ class MessageWriter {
     const auto steps = static_cast<std::uint32_t>(work_.steps);
     const double message = work_.work * lane.share / static_cast<double>(steps);
     const std::uint32_t chunks = options_.settings.chunk == Chunk::step ? 1 : chunks_;
-    const auto base = static_cast<std::uint32_t>(activities_.size());
-    const std::vector<Activity> kinds = one_a_hop(lane, message / chunks);
+    const std::uint32_t base = made_.parts.size();
+    const std::uint32_t first = one_a_hop(lane, message / chunks, work_.hop);
     for (std::uint32_t turn = 0; turn < chunks * steps; ++turn) {
+      const std::uint32_t before = base + (turn - 1) * members;
       for (std::uint32_t i = 0; i < members; ++i) {
-        Activity activity = kinds[i];
-        const std::uint32_t before = base + (turn - 1) * members;
-        if (turn % steps > 0) activity.after.push_back(before + (i + members - 1) % members);
-        if (turn > 0) activity.after.push_back(before + i);
-        activities_.push_back(std::move(activity));
+        const std::array<std::uint32_t, 2> after = {before + (i + members - 1) % members, before + i};
+        const bool passes_on = turn % steps > 0, follows = turn > 0;
+        made_.parts.add(first + i, std::span(after).subspan(passes_on ? 0 : 1, (passes_on ? 1U : 0U) + (follows ? 1U : 0U)));
       }
     }
   }
@@ -47,62 +47,79 @@ class MessageWriter {
   /// The way down of a chunk begins where its way up ends.
   void add_tree(const Lane& up, const Lane& down) {
     const double bytes = work_.work * up.share / static_cast<double>(chunks_);
-    const std::vector<Activity> rising = one_a_hop(up, bytes), falling = one_a_hop(down, bytes);
+    const TreeWay rising = way_of(up, bytes), falling = way_of(down, bytes);
     const std::vector<std::size_t> upwards = in_order(up), downwards = in_order(down);
     std::vector<std::uint32_t> last_up(up.hops.size()), last_down(down.hops.size());
     for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) {
       std::vector<std::uint32_t> arrived_up(up.hops.size()), arrived_down(down.hops.size());
       for (const std::size_t hop : upwards) {
         const std::vector<std::uint32_t> before = arrivals_at(up.hops[hop].from, up, arrived_up);
-        last_up[hop] = arrived_up[hop] = add_message(rising[hop], before, chunk > 0 ? &last_up[hop] : nullptr);
+        last_up[hop] = arrived_up[hop] = add_message(rising, hop, before, chunk > 0 ? &last_up[hop] : nullptr);
       }
       for (const std::size_t hop : downwards) {
         const std::size_t sender = down.hops[hop].from;
         std::vector<std::uint32_t> before = arrivals_at(sender, down, arrived_down);
         if (before.empty()) before = arrivals_at(sender, up, arrived_up);
-        last_down[hop] = arrived_down[hop] = add_message(falling[hop], before, chunk > 0 ? &last_down[hop] : nullptr);
+        last_down[hop] = arrived_down[hop] = add_message(falling, hop, before, chunk > 0 ? &last_down[hop] : nullptr);
       }
     }
   }
 
   /// All cards at once, one chunk after another.
   void add_switches(const Lane& lane) {
-    Activity part = activity_of(lane.hops, work_.work * lane.share / static_cast<double>(chunks_), lane.share);
-    part.latency = {};
+    const std::uint32_t activity =
+        add(activity_of(lane.hops, work_.work * lane.share / static_cast<double>(chunks_), lane.share, {}));
     for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) {
-      if (chunk > 0) part.after = {static_cast<std::uint32_t>(activities_.size() - 1)};
-      activities_.push_back(part);
+      const std::uint32_t previous = made_.parts.size() - 1;
+      made_.parts.add(activity, std::span(&previous, chunk > 0 ? 1U : 0U));
     }
   }
 
  private:
-  Activity activity_of(std::span<const Hop> hops, double bytes, double share) const {
+  /// Activities of a tree's way: the first of its hops' messages as a chunk begins the way and as it follows another, and
+  /// what an arrival waits for.
+  struct TreeWay {
+    std::uint32_t beginning = 0, following = 0, arrival = 0;
+  };
+
+  std::uint32_t add(Activity activity) {
+    made_.activities.push_back(std::move(activity));
+    return static_cast<std::uint32_t>(made_.activities.size() - 1);
+  }
+
+  Activity activity_of(std::span<const Hop> hops, double bytes, double share, Duration latency) const {
     Activity activity;
     activity.work = bytes;
     activity.payload = work_.payload;
     activity.cap = work_.cap * share;
     activity.weight = static_cast<double>(work_.ctas) * share;
-    activity.latency = work_.hop;
+    activity.latency = latency;
     activity.demands = demands_of(hops, cards_, topology_, options_);
     return activity;
   }
 
-  /// Adds a message that follows `previous` on its edge and passes on what has arrived with `before`; its number.
-  std::uint32_t add_message(Activity message, const std::vector<std::uint32_t>& before, const std::uint32_t* previous) {
-    message.after = before;
-    if (previous != nullptr) {
-      message.latency = {};
-      if (!before.empty()) {  // the hop's time passes beside the message before
-        Activity arrival;
-        arrival.latency = work_.hop;
-        arrival.after = before;
-        activities_.push_back(std::move(arrival));
-        message.after = {static_cast<std::uint32_t>(activities_.size() - 1)};
-      }
-      message.after.push_back(*previous);
-    }
-    activities_.push_back(std::move(message));
-    return static_cast<std::uint32_t>(activities_.size() - 1);
+  /// One activity a hop; the first of them.
+  std::uint32_t one_a_hop(const Lane& lane, double bytes, Duration latency) {
+    const auto first = static_cast<std::uint32_t>(made_.activities.size());
+    for (const Hop& hop : lane.hops) add(activity_of({&hop, 1}, bytes, lane.share, latency));
+    return first;
+  }
+
+  TreeWay way_of(const Lane& lane, double bytes) {
+    Activity arrival;
+    arrival.latency = work_.hop;
+    return {one_a_hop(lane, bytes, work_.hop), one_a_hop(lane, bytes, {}), add(arrival)};
+  }
+
+  /// Adds a hop's message that follows `previous` on its edge and passes on what has arrived with `before`; its number.
+  std::uint32_t add_message(const TreeWay& way, std::size_t hop, const std::vector<std::uint32_t>& before,
+                            const std::uint32_t* previous) {
+    const auto offset = static_cast<std::uint32_t>(hop);
+    if (previous == nullptr) return made_.parts.add(way.beginning + offset, before);
+    std::vector<std::uint32_t> after;
+    if (!before.empty()) after.push_back(made_.parts.add(way.arrival, before));  // the hop's time passes beside `previous`
+    after.push_back(*previous);
+    return made_.parts.add(way.following + offset, after);
   }
 
   /// Messages of a chunk that end at a card.
@@ -135,18 +152,12 @@ class MessageWriter {
     return order;
   }
 
-  std::vector<Activity> one_a_hop(const Lane& lane, double bytes) const {
-    std::vector<Activity> list;
-    for (const Hop& hop : lane.hops) list.push_back(activity_of({&hop, 1}, bytes, lane.share));
-    return list;
-  }
-
   const LaneWork& work_;
   std::uint32_t chunks_;
   const CommunicatorCards& cards_;
   const Topology& topology_;
   const CollectiveOptions& options_;
-  std::vector<Activity> activities_;
+  MessageParts made_;
 };
 
 }  // namespace
@@ -188,9 +199,8 @@ std::vector<Activity> fluid_activities(std::span<const Lane> lanes, const LaneWo
   return activities;
 }
 
-std::vector<Activity> message_activities(std::span<const Lane> lanes, const LaneWork& work,
-                                         const CommunicatorCards& cards, const Topology& topology,
-                                         const CollectiveOptions& options) {
+MessageParts message_parts(std::span<const Lane> lanes, const LaneWork& work, const CommunicatorCards& cards,
+                           const Topology& topology, const CollectiveOptions& options) {
   MessageWriter writer(work, cards, topology, options);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     switch (lanes[i].kind) {

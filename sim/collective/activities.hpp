@@ -29,13 +29,17 @@ std::vector<Activity> fluid_activities(std::span<const Lane> lanes, const LaneWo
                                        const CommunicatorCards& cards, const Topology& topology,
                                        const CollectiveOptions& options);
 
-/// Chunked: one activity a message. A member of a ring passes on what came in the step before; a card of a tree what
+struct MessageParts {
+  std::vector<Activity> activities;
+  PartList parts;
+};
+
+/// Chunked: one part a message. A member of a ring passes on what came in the step before; a card of a tree what
 /// came from all below it (or from above it); switches take one part of the buffer after another. A ring's step is cut
 /// into NCCL's pipeline chunks if the settings ask for that; trees and switches have no other unit and always are. A
 /// tree's chunks follow one another on an edge without a gap, as buffers of eight steps let them: only what arrives
-/// waits for its hop's time, in an activity without work.
-std::vector<Activity> message_activities(std::span<const Lane> lanes, const LaneWork& work,
-                                         const CommunicatorCards& cards, const Topology& topology,
-                                         const CollectiveOptions& options);
+/// waits for its hop's time, in a part without work.
+MessageParts message_parts(std::span<const Lane> lanes, const LaneWork& work, const CommunicatorCards& cards,
+                           const Topology& topology, const CollectiveOptions& options);
 
 }  // namespace takt

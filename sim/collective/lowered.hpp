@@ -23,7 +23,8 @@ struct LoweredCollective {
   Duration fixed{};                   ///< before its activities start (base time and hops)
   std::int64_t ctas = 0;              ///< SMs held on each member's card from launch to end
   Bytes moved_per_rank{};             ///< what each rank sends, and receives
-  std::vector<Activity> activities;   ///< `after` refers to positions in this list
+  std::vector<Activity> activities;   ///< what it does
+  PartList parts;                     ///< how often and in which order; empty: each activity once, all at once
   std::string explanation;            ///< "ring over 8 cards, 2 CTAs, 13.0 GB/s a CTA binds"
   CallBuffers buffers;
   std::optional<PredictionInterval> interval;  ///< of its time alone; none for sizing floors

@@ -114,7 +114,9 @@ PricedCollective price_shaped(const ShapedCall& shaped, const CommunicatorCards&
     // What switches reduce moves on all ways at once: its hops are no messages.
     const bool by_message = shape.lanes.front().kind != LaneKind::switches;
     lowered.fixed = by_message ? fixed.start : fixed.all();  // messages take their steps and fill the pipeline
-    lowered.activities = message_activities(shape.lanes, work, cards, topology, options);
+    MessageParts messages = message_parts(shape.lanes, work, cards, topology, options);
+    lowered.activities = std::move(messages.activities);
+    lowered.parts = std::move(messages.parts);
   } else {
     lowered.fixed = fixed.all();
     lowered.activities = fluid_activities(shape.lanes, work, cards, topology, options);
@@ -205,7 +207,7 @@ struct CollectiveLowering::Impl {
     std::set<std::vector<VertexId>> connected;  // parts whose buffers are counted: a card is in one of each step
     for (const std::vector<IslandPart>& step : island_steps(call, islands)) {
       std::vector<std::uint32_t> ends;
-      const std::size_t first = lowered.activities.size();
+      const std::uint32_t first = lowered.parts.size();
       double slowest_us = 0.0, fixed_us = 0.0;
       Bytes buffers{};
       for (const IslandPart& part : step) {
@@ -233,11 +235,11 @@ struct CollectiveLowering::Impl {
     return whole;
   }
 
-  /// How long the busiest resource takes for the activities from `first` on.
-  double busiest_us(const LoweredCollective& whole, std::size_t first) const {
+  /// How long the busiest resource takes for the parts from `first` on.
+  double busiest_us(const LoweredCollective& whole, std::uint32_t first) const {
     std::map<ResourceId, double> units;
-    for (std::size_t i = first; i < whole.activities.size(); ++i) {
-      const Activity& activity = whole.activities[i];
+    for (std::uint32_t part = first; part < whole.parts.size(); ++part) {
+      const Activity& activity = whole.activities[whole.parts.activity(part)];
       for (const Demand& demand : activity.demands) units[demand.resource] += activity.work * demand.per_unit;
     }
     double busiest = 0.0;
@@ -253,27 +255,34 @@ struct CollectiveLowering::Impl {
     return price_shaped(shape_call(part.call, *cards, topology, options), *cards, topology, options);
   }
 
-  /// Adds a part whose first activities wait for `before`; its own last ones go to `ends`. Its fixed time stands before
-  /// each of its first activities.
-  static void append(LoweredCollective& whole, const LoweredCollective& part, const std::vector<std::uint32_t>& before,
+  /// Adds a step whose first parts wait for `before`; its own last ones go to `ends`. Its fixed time stands before each of
+  /// its first parts.
+  static void append(LoweredCollective& whole, const LoweredCollective& step, const std::vector<std::uint32_t>& before,
                      std::vector<std::uint32_t>& ends) {
-    const auto base = static_cast<std::uint32_t>(whole.activities.size());
-    std::vector<bool> awaited(part.activities.size(), false);
-    for (Activity activity : part.activities) {
-      for (std::uint32_t& earlier : activity.after) {
+    const PartList once = PartList::each_once(step.parts.empty() ? step.activities.size() : 0);
+    const PartList& parts = step.parts.empty() ? once : step.parts;
+    const std::uint32_t base = whole.parts.size();
+    std::map<std::pair<std::uint32_t, Duration>, std::uint32_t> added;  // activities, with the time before them
+    std::vector<bool> awaited(parts.size(), false);
+    for (std::uint32_t part = 0; part < parts.size(); ++part) {
+      std::vector<std::uint32_t> after(parts.after(part).begin(), parts.after(part).end());
+      const Duration fixed = after.empty() ? step.fixed : Duration{};
+      for (std::uint32_t& earlier : after) {
         awaited[earlier] = true;
         earlier += base;
       }
-      if (activity.after.empty()) {
-        activity.after = before;
-        activity.latency += part.fixed;
+      const auto next = static_cast<std::uint32_t>(whole.activities.size());
+      const auto [activity, is_new] = added.try_emplace({parts.activity(part), fixed}, next);
+      if (is_new) {
+        whole.activities.push_back(step.activities[parts.activity(part)]);
+        whole.activities.back().latency += fixed;
       }
-      whole.activities.push_back(std::move(activity));
+      whole.parts.add(activity->second, after.empty() ? before : after);
     }
-    for (std::uint32_t i = 0; i < awaited.size(); ++i) {
-      if (!awaited[i]) ends.push_back(base + i);
+    for (std::uint32_t part = 0; part < parts.size(); ++part) {
+      if (!awaited[part]) ends.push_back(base + part);
     }
-    whole.ctas = std::max(whole.ctas, part.ctas);
+    whole.ctas = std::max(whole.ctas, step.ctas);
   }
 
   const Topology& topology;

@@ -11,6 +11,7 @@ Run::Run(const PlanView& plan, const ResourceTable& resources, const EngineOptio
       fluid_(resources, {options.executor, options.prune, options.record_rates}),
       executor_(options.executor),
       lanes_(fluid_.regions() + 1) {
+  for (std::uint32_t region = 0; region < lanes_.size(); ++region) lanes_[region].region = region;
   indices_.reserve(plan.programs.size());
   for (const Program& program : plan.programs) indices_.emplace_back(program, &arena_);
   const std::size_t ranks = plan.ranks.size();

@@ -88,22 +88,24 @@ class Run {
     std::vector<Charge> charges;             // in the order in which ops ended
     std::pmr::vector<ChargeRange> ranges;            // of each op in `charges`
   };
-  /// One activity of a collective that runs.
+  /// A part of a collective that runs.
   struct Part {
-    std::uint32_t open = 0;                  // activities that must be done before
+    std::uint32_t open = 0;                  // parts that must be done before
     std::uint32_t first_charge = 0, charge_count = 0;   // in CommState::charges, of its region
     Duration done{};
   };
-  /// The region of an activity, and whether what it waits for ends in several regions.
-  struct Place {
-    std::uint8_t region = 0;
-    bool awaits_several = false;
+  /// A part that waits for another. Of those it waits for, some may end in one region while others end in another.
+  struct Successor {
+    std::uint32_t part : 31;
+    std::uint32_t awaits_several_regions : 1;
   };
-  /// Which activities of a collective wait for which, as one list; for how many each waits; which wait for none; where
-  /// they are.
+  /// What a collective's parts release, as one list; which of them wait for none; the regions of its activities.
   struct Order {
-    std::vector<std::uint32_t> first_successor, successors, waits_for, first;
-    std::vector<Place> places;
+    PartList once;                           // if the collective has no list of its own
+    const PartList* parts = nullptr;
+    std::vector<std::uint32_t> first_successor, first;
+    std::vector<Successor> successors;
+    std::vector<std::uint8_t> regions;
   };
   struct PartId {
     std::uint32_t comm = 0, part = 0;
@@ -131,6 +133,7 @@ class Run {
   };
   /// What happens in a region at this instant, written by one thread. The last lane is that of what lies in several.
   struct alignas(64) Lane {
+    std::uint32_t region = 0;
     std::vector<Ended> ended;
     std::vector<std::uint32_t> open_batches;            // begun at this instant
     std::size_t flow_count = 0;
@@ -194,13 +197,14 @@ class Run {
   std::vector<Charge> charges_of_last(const CommState& state) const;
 
   // Their activities (run_parts.cpp)
-  Order ordered(const std::vector<Activity>& activities) const;
+  void arrange(const LoweredCollective& collective, Order& order) const;
   const Order& order_of(std::uint32_t collective);
+  const Activity& activity_of(PartId id) const;
   void for_each_region(std::size_t work, const std::function<void(std::size_t)>& body);
   void start_parts(std::uint32_t comm);
   void end_flows_of(std::uint32_t region);
   void end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges);
-  void release_part(Lane& lane, PartId id, Place place);
+  void release_part(Lane& lane, PartId id);
   Batch& batch_of(Lane& lane, std::uint32_t comm, Duration latency);
   void settle_parts();
   void settle_calls();

@@ -74,20 +74,21 @@ void Run::start_collective(std::uint32_t comm) {
 /// What the time of the activities was charged to: those of the one that ended last, before them those of the one that
 /// it waited for last, and so on.
 std::vector<Charge> Run::charges_of_last(const CommState& state) const {
-  const std::vector<Activity>& activities = plan_.collectives[state.collective].activities;
+  const Order& order = orders_[state.collective];
   std::vector<Charge> charges;
-  if (activities.empty()) return charges;
+  if (order.parts->empty()) return charges;
   std::vector<std::uint32_t> chain = {state.last_part};
-  for (const std::vector<std::uint32_t>* after = &activities[chain.back()].after; !after->empty();
-       after = &activities[chain.back()].after) {
-    chain.push_back(*std::max_element(after->begin(), after->end(), [&](std::uint32_t a, std::uint32_t b) {
+  for (auto after = order.parts->after(chain.back()); !after.empty(); after = order.parts->after(chain.back())) {
+    chain.push_back(*std::max_element(after.begin(), after.end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::pair(state.parts[a].done, a) < std::pair(state.parts[b].done, b);
     }));
   }
   for (auto p = chain.rbegin(); p != chain.rend(); ++p) {
     const Part& part = state.parts[*p];
-    if (activities[*p].latency > Duration{}) charges.push_back({Cause::latency, {}, activities[*p].latency});
-    const auto first = state.charges[orders_[state.collective].places[*p].region].begin() + part.first_charge;
+    const std::uint32_t kind = order.parts->activity(*p);
+    const Duration latency = plan_.collectives[state.collective].activities[kind].latency;
+    if (latency > Duration{}) charges.push_back({Cause::latency, {}, latency});
+    const auto first = state.charges[order.regions[kind]].begin() + part.first_charge;
     charges.insert(charges.end(), first, first + part.charge_count);
   }
   return charges;

@@ -34,39 +34,50 @@ void sort_in(std::vector<std::uint64_t>& words, std::size_t appended) {
 
 }  // namespace
 
-Run::Order Run::ordered(const std::vector<Activity>& activities) const {
-  Order order;
-  order.first_successor.assign(activities.size() + 1, 0);
-  order.waits_for.reserve(activities.size());
-  order.places.reserve(activities.size());
-  for (std::uint32_t p = 0; p < activities.size(); ++p) {
-    const Activity& activity = activities[p];
-    if (activity.after.empty()) order.first.push_back(p);
-    order.waits_for.push_back(static_cast<std::uint32_t>(activity.after.size()));
-    for (const std::uint32_t before : activity.after) ++order.first_successor[before + 1];
+void Run::arrange(const LoweredCollective& collective, Order& order) const {
+  if (collective.parts.empty()) order.once = PartList::each_once(collective.activities.size());
+  const PartList& parts = collective.parts.empty() ? order.once : collective.parts;
+  order.parts = &parts;
+  order.regions.reserve(collective.activities.size());
+  for (const Activity& activity : collective.activities) {
     const std::uint32_t region = has_work(activity) ? fluid_.region_of(activity.demands) : fluid_.regions();
-    order.places.push_back({static_cast<std::uint8_t>(region), false});
+    order.regions.push_back(static_cast<std::uint8_t>(region));
   }
-  for (std::size_t p = 0; p < activities.size(); ++p) order.first_successor[p + 1] += order.first_successor[p];
-  order.successors.resize(order.first_successor.back());
-  std::vector<std::uint32_t> cursor(order.first_successor.begin(), order.first_successor.end() - 1);
-  for (std::uint32_t p = 0; p < activities.size(); ++p) {
+  std::vector<std::uint32_t>& first = order.first_successor;
+  first.assign(parts.size() + 1, 0);
+  for (std::uint32_t p = 0; p < parts.size(); ++p) {
+    if (parts.after(p).empty()) order.first.push_back(p);
+    for (const std::uint32_t before : parts.after(p)) ++first[before + 1];
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) first[p + 1] += first[p];
+  order.successors.resize(first.back());
+  std::vector<std::uint32_t> cursor(first.begin(), first.end() - 1);
+  for (std::uint32_t p = 0; p < parts.size(); ++p) {
     std::uint32_t only_region = fluid_.regions();
-    for (const std::uint32_t before : activities[p].after) {
-      order.successors[cursor[before]++] = p;
-      const std::uint32_t region = order.places[before].region;
+    bool several = false;
+    for (const std::uint32_t before : parts.after(p)) {
+      const std::uint32_t region = order.regions[parts.activity(before)];
       if (region == fluid_.regions()) continue;   // ends while no region ends anything
-      order.places[p].awaits_several |= only_region != fluid_.regions() && region != only_region;
+      several = several || (only_region != fluid_.regions() && region != only_region);
       only_region = region;
     }
+    for (const std::uint32_t before : parts.after(p)) {
+      Successor& successor = order.successors[cursor[before]++];
+      successor.part = p & 0x7fffffffU;
+      successor.awaits_several_regions = several ? 1 : 0;
+    }
   }
-  return order;
 }
 
 const Run::Order& Run::order_of(std::uint32_t collective) {
   Order& order = orders_[collective];
-  if (order.first_successor.empty()) order = ordered(plan_.collectives[collective].activities);
+  if (order.parts == nullptr) arrange(plan_.collectives[collective], order);
   return order;
+}
+
+const Activity& Run::activity_of(PartId id) const {
+  const std::uint32_t collective = comms_[id.comm].collective;
+  return plan_.collectives[collective].activities[orders_[collective].parts->activity(id.part)];
 }
 
 /// body(region) of each region, at once where there is enough work.
@@ -82,21 +93,22 @@ void Run::for_each_region(std::size_t work, const std::function<void(std::size_t
 void Run::start_parts(std::uint32_t comm) {
   CommState& state = comms_[comm];
   const Order& order = order_of(state.collective);
-  const std::size_t count = order.waits_for.size();
-  state.open_parts = static_cast<std::uint32_t>(count);
+  const std::uint32_t count = order.parts->size();
+  state.open_parts = count;
   if (count == 0) return collective_done(comm);
   state.charges.resize(lanes_.size());
   for (std::vector<Charge>& charges : state.charges) charges.clear();
   state.parts.resize(count);
   const std::size_t shares = std::max(std::uint32_t{1}, fluid_.regions());
   const auto open_share = [&](std::size_t share) {
-    for (std::size_t p = share * count / shares; p < (share + 1) * count / shares; ++p) {
-      state.parts[p].open = order.waits_for[p];
+    const auto end = static_cast<std::uint32_t>((share + 1) * count / shares);
+    for (auto p = static_cast<std::uint32_t>(share * count / shares); p < end; ++p) {
+      state.parts[p].open = static_cast<std::uint32_t>(order.parts->after(p).size());
     }
   };
   if (shares > 1) for_each_region(count, open_share);
   else open_share(0);
-  for (const std::uint32_t part : order.first) release_part(lanes_.back(), {comm, part}, order.places[part]);
+  for (const std::uint32_t part : order.first) release_part(lanes_.back(), {comm, part});
   settle_parts();
 }
 
@@ -117,7 +129,7 @@ void Run::end_flows_of(std::uint32_t region) {
 void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges) {
   CommState& state = comms_[id.comm];
   const Order& order = orders_[state.collective];
-  std::vector<Charge>& all_charges = state.charges[order.places[id.part].region];
+  std::vector<Charge>& all_charges = state.charges[lane.region];
   Part& part = state.parts[id.part];
   part.done = now_;
   part.first_charge = static_cast<std::uint32_t>(all_charges.size());
@@ -129,21 +141,24 @@ void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<C
   ended.last_part = id.part;
   ended.serial = serial;
   for (std::uint32_t s = order.first_successor[id.part]; s < order.first_successor[id.part + 1]; ++s) {
-    const std::uint32_t next = order.successors[s];
-    const Place place = order.places[next];
-    std::uint32_t& open = state.parts[next].open;
-    const bool was_last = place.awaits_several
+    const Successor next = order.successors[s];
+    std::uint32_t& open = state.parts[next.part].open;
+    const bool was_last = next.awaits_several_regions != 0
                               ? std::atomic_ref(open).fetch_sub(1, std::memory_order_relaxed) == 1
                               : --open == 0;
-    if (was_last) release_part(lane, {id.comm, next}, place);
+    if (was_last) release_part(lane, {id.comm, next.part});
   }
 }
 
 /// Nothing that it waits for is open any more.
-void Run::release_part(Lane& lane, PartId id, Place place) {
-  Batch& batch = batch_of(lane, id.comm, lowered(id.comm).activities[id.part].latency);
-  batch.parts[place.region].push_back(id.part);
-  ++batch.counts[place.region];
+void Run::release_part(Lane& lane, PartId id) {
+  const std::uint32_t collective = comms_[id.comm].collective;
+  const Order& order = orders_[collective];
+  const std::uint32_t activity = order.parts->activity(id.part);
+  const std::uint32_t region = order.regions[activity];
+  Batch& batch = batch_of(lane, id.comm, plan_.collectives[collective].activities[activity].latency);
+  batch.parts[region].push_back(id.part);
+  ++batch.counts[region];
 }
 
 /// The lane's batch for what starts after so long, begun at this instant.
@@ -216,11 +231,10 @@ bool Run::end_workless_parts() {
   for (; looked_at_ < starting_.size(); ++looked_at_) {
     const BatchRef at = starting_[looked_at_];
     const std::uint32_t comm = lanes_[at.lane].batches[at.batch].comm;
-    const std::vector<Activity>& activities = lowered(comm).activities;
     const std::size_t count = lanes_[at.lane].batches[at.batch].parts.back().size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t part = lanes_[at.lane].batches[at.batch].parts.back()[i];
-      if (has_work(activities[part])) continue;
+      if (has_work(activity_of({comm, part}))) continue;
       end_part(lanes_.back(), {comm, part}, after_all, no_charges);
       any = true;
     }
@@ -258,7 +272,7 @@ void Run::start_parts_of(std::uint32_t region) {
   for (const std::uint64_t word : starting) {
     const auto comm = static_cast<std::uint32_t>(word >> 32U);
     const auto part = static_cast<std::uint32_t>(word & 0xffffffffU);
-    const Activity& activity = lowered(comm).activities[part];
+    const Activity& activity = activity_of({comm, part});
     if (!has_work(activity)) continue;
     fluid_.start_in(region, now_,
                     {.work = activity.work,

@@ -103,7 +103,7 @@ TEST_CASE("step by step a ring takes as long as the fluid form", "[collective]")
     const auto fluid = lower_collective(call, vertices(topology, 4), topology, options).value();
     options.settings.fidelity = Fidelity::chunked;
     const auto steps = lower_collective(call, vertices(topology, 4), topology, options).value();
-    CHECK(steps.activities.size() == 6U * 4U * (kind == CollectiveKind::all_reduce ? 6U : 3U));
+    CHECK(steps.parts.size() == 6U * 4U * (kind == CollectiveKind::all_reduce ? 6U : 3U));
     CHECK(to_seconds(time_of(steps, topology)) == Approx(to_seconds(time_of(fluid, topology))).epsilon(1e-9));
   }
 }
@@ -119,7 +119,7 @@ TEST_CASE("pipeline chunks cost a hop each and no more", "[collective]") {
   options.settings.fidelity = Fidelity::chunked;
   options.settings.chunk = Chunk::nccl;
   const auto chunked = lower_collective(call, vertices(topology, 2), topology, options).value();
-  CHECK(chunked.activities.size() == 20U * 2U);
+  CHECK(chunked.parts.size() == 20U * 2U);
   const Duration hop = chunked.activities.front().latency;
   CHECK(hop > Duration{});
   CHECK(to_seconds(time_of(chunked, topology)) ==

@@ -25,8 +25,9 @@ Timeline played(std::size_t length) {
     message.work = 1e6;
     message.demands = {{add_link(resources, "link " + std::to_string(i), 1e9), 1.0}};
     message.latency = us(10);
-    if (i > 0) message.after = {i - 1};
     chain.activities.push_back(message);
+    const std::uint32_t before = i - 1;
+    chain.parts.add(i, std::span(&before, i > 0 ? 1U : 0U));
   }
   add_communicator(plan, members, {chain});
   EngineOptions options;
