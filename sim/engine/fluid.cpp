@@ -60,22 +60,6 @@ void FluidNetwork::touch(std::uint32_t resource) {
   fronts_[region_of_[resource]].touched.push_back(resource);
 }
 
-/// Before a resource's rate changes: what it was until this instant is a candidate for its peak.
-void FluidNetwork::note_rate(Duration now, std::uint32_t resource) {
-  ResourceState& state = states_[resource];
-  if (state.rate_since == now) return;
-  state.rate_since = now;
-  use_[resource].peak = std::max(use_[resource].peak, state.rate);
-  if (options_.record_rates) fronts_[region_of_[resource]].rate_touched.push_back(resource);
-}
-
-void FluidNetwork::mark_changed(std::uint32_t activity) {
-  Running& running = running_[activity];
-  if (running.changed) return;
-  running.changed = true;
-  fronts_[running.region].changed.push_back(activity);
-}
-
 void FluidNetwork::set_highest(Running& running) const {
   running.highest = running.cap;
   running.highest_is_resource = false;
@@ -108,8 +92,9 @@ RunningId FluidNetwork::start(Duration now, const Flow& flow) {
 
 void FluidNetwork::start_in(std::uint32_t region, Duration now, const Flow& flow, FlowSerial serial) {
   expects(flow.work > 0.0 && flow.cap > 0.0 && flow.weight > 0.0, "an activity needs positive work, cap and weight");
-  const std::uint32_t slot = fronts_[region].free.back();
-  fronts_[region].free.pop_back();
+  Front& front = fronts_[region];
+  const std::uint32_t slot = front.free.back();
+  front.free.pop_back();
   Running& running = running_[slot];
   running.work = running.remaining = flow.work;
   running.rate = 0.0;
@@ -124,8 +109,7 @@ void FluidNetwork::start_in(std::uint32_t region, Duration now, const Flow& flow
   running.region = region;
   running.cap_cause = flow.cap_cause;
   running.cause = Cause::none;
-  running.live = true;
-  running.changed = false;
+  running.live = running.changed = true;
   running.demand_count = static_cast<std::uint32_t>(flow.demands.size());
   running.several_demands = flow.demands.size() > 1 ? flow.demands.data() : nullptr;
   if (flow.demands.size() == 1) running.only_demand = flow.demands.front();
@@ -134,7 +118,7 @@ void FluidNetwork::start_in(std::uint32_t region, Duration now, const Flow& flow
   set_highest(running);
   expects(std::isfinite(running.highest), "an activity without a cap needs a resource");
   attach(now, slot);
-  mark_changed(slot);
+  front.changed.push_back(slot);
 }
 
 void FluidNetwork::set_cap(RunningId id, double cap, Cause cap_cause) {
@@ -149,9 +133,11 @@ void FluidNetwork::set_cap(RunningId id, double cap, Cause cap_cause) {
   running.cap_cause = cap_cause;
   set_highest(running);
   for (const Demand& demand : running.demands()) touch(static_cast<std::uint32_t>(demand.resource));
-  mark_changed(slot);
+  if (!running.changed) fronts_[running.region].changed.push_back(slot);
+  running.changed = true;
 }
 
+/// Puts a new activity on its resources. One that has a resource for itself is not bound by it.
 void FluidNetwork::attach(Duration now, std::uint32_t activity) {
   Running& running = running_[activity];
   const std::span<const Demand> demands = running.demands();
@@ -161,14 +147,15 @@ void FluidNetwork::attach(Duration now, std::uint32_t activity) {
     if (state.users.empty()) state.busy_since = now;
     running.positions[d] = static_cast<std::uint32_t>(state.users.size());
     state.users.push_back({activity, d, demands[d].per_unit});
-    touch(r);
+    if (state.users.size() > 1 || !options_.prune) touch(r);
   }
 }
 
-/// Takes a completed activity off its resources.
-void FluidNetwork::detach(Duration now, std::uint32_t activity) {
+/// Takes a completed activity off its resources. Whether it leaves others there, whose rates may change.
+bool FluidNetwork::detach(Duration now, std::uint32_t activity) {
   const Running& running = running_[activity];
   const std::span<const Demand> demands = running.demands();
+  bool leaves_others = false;
   for (std::uint32_t d = 0; d < demands.size(); ++d) {
     const auto r = static_cast<std::uint32_t>(demands[d].resource);
     ResourceState& state = states_[r];
@@ -181,35 +168,41 @@ void FluidNetwork::detach(Duration now, std::uint32_t activity) {
     state.users.pop_back();
     if (state.users.empty()) {
       state.rate = 0.0;
+      state.can_bind = !options_.prune;
       use_[r].busy += now - state.busy_since;
+    } else {
+      leaves_others = true;
+      touch(r);
     }
-    touch(r);
   }
+  return leaves_others;
 }
 
 /// Charges the time since the cause or the rate last changed.
 void FluidNetwork::close_charge(Duration now, Running& running) {
-  const Duration time = now - running.cause_since;
+  Duration time = now - running.cause_since;
   running.cause_since = now;
   if (time <= Duration{}) return;
-  const auto add = [&](Cause cause, ResourceId resource, Duration share) {
-    if (share <= Duration{}) return;
-    auto& list = running.charges;
+  const auto add = [&list = running.charges](Cause cause, ResourceId resource, Duration share) {
     if (!list.empty() && list.back().cause == cause && list.back().resource == resource) list.back().time += share;
     else list.push_back({cause, resource, share});
   };
-  Duration own{};
   if (running.alone > 0.0 && running.cause != Cause::own_speed) {
-    own = std::min(time, Duration(std::llround(static_cast<double>(time.count()) * running.rate / running.alone)));
+    const Duration own(std::llround(static_cast<double>(time.count()) * running.rate / running.alone));
+    if (own > Duration{}) add(Cause::own_speed, {}, std::min(time, own));
+    time -= std::min(time, own);
   }
-  add(Cause::own_speed, {}, own);
-  add(running.cause, running.cause_resource, time - own);
+  if (time > Duration{}) add(running.cause, running.cause_resource, time);
 }
 
 Duration FluidNetwork::next_completion() const {
   Duration next = Duration::max();
   for (const Notice& notice : notices_) next = std::min(next, notice.soonest);
   return next;
+}
+
+bool FluidNetwork::is_idle() const {
+  return std::all_of(fronts_.begin(), fronts_.end(), [](const Front& front) { return front.is_idle(); });
 }
 
 std::size_t FluidNetwork::soonest_count() const {
@@ -237,8 +230,7 @@ void FluidNetwork::take_due(Front& front, Duration now) {
 
 void FluidNetwork::end(Front& front, Duration now, std::uint32_t activity) {
   Running& running = running_[activity];
-  front.floor = std::min(front.floor, running.rate / running.weight);
-  detach(now, activity);
+  if (detach(now, activity)) front.floor = std::min(front.floor, running.rate / running.weight);
   running.live = false;
   ++running.generation;
   front.free.push_back(activity);

@@ -77,6 +77,8 @@ class FluidNetwork {
   Duration next_completion() const;
   /// How many complete then, or a few more.
   std::size_t soonest_count() const;
+  /// Whether nothing has changed at this instant that a rate may depend on.
+  bool is_idle() const;
 
   // Regions. Calls for different regions may be made at once, while nothing else is called.
 
@@ -165,11 +167,10 @@ class FluidNetwork {
     std::vector<std::uint32_t> rate_touched;  // resources with another rate, if rates are recorded
     std::vector<std::uint32_t> changed;       // new, or with another cap
     std::vector<std::uint32_t> seeds;         // activities that touched resources put into the set
-    std::vector<std::uint32_t> members;       // of the set that is solved at this instant
-    std::vector<std::uint32_t> unbound;       // those of them that no resource binds
+    std::vector<std::uint32_t> members;       // of the set that is solved at this instant: all bound by a resource
     std::vector<std::uint32_t> left;          // those that share a resource with what belongs to no region: solved last
     std::vector<std::uint32_t> left_seeds;    // seeds that belong to no region
-    std::vector<Component> components;        // of the others; the first component_count of them
+    std::vector<Component> components;        // of the other members; the first component_count of them
     std::size_t component_count = 0;
     std::vector<Edge> edges;                  // of a component's resources
     InstantQueue<Finish> finishes;
@@ -192,11 +193,10 @@ class FluidNetwork {
   bool is_rest(const Front& front) const { return front.region == regions(); }
   void touch(std::uint32_t resource);
   void note_rate(Duration now, std::uint32_t resource);
-  void mark_changed(std::uint32_t activity);
   void set_highest(Running& running) const;
   void begin(Duration now, const Flow& flow, std::uint32_t slot, std::uint32_t region, FlowSerial serial);
   void attach(Duration now, std::uint32_t activity);
-  void detach(Duration now, std::uint32_t activity);
+  bool detach(Duration now, std::uint32_t activity);
   void take_due(Front& front, Duration now);
   void end(Front& front, Duration now, std::uint32_t activity);
   void find_soonest(Front& front);
@@ -204,12 +204,13 @@ class FluidNetwork {
 
   // What follows from it (fluid_solve.cpp)
   static std::uint32_t next_stamp(Front& front, std::size_t fronts);
-  void refresh_binding(Front& front);
+  void refresh_binding(Front& front, Duration now);
   void refresh_binding_of(Front& front, std::uint32_t resource);
   static bool is_held_by(const Running& running, std::uint32_t resource);
   double level_of_new(std::uint32_t resource) const;
   static bool keeps_its_rate(const Front& front, const Running& running);
   bool is_bound(const Running& running) const;
+  void take_in(Front& front, Duration now, std::uint32_t activity);
   void add_member(Front& front, std::uint32_t activity);
   void add_all_reachable(Front& front);
   void solve_set(Front& front, Duration now);
@@ -222,7 +223,7 @@ class FluidNetwork {
   void apply_component(Duration now, const Component& component);
   void apply_unbound(Duration now, std::uint32_t activity);
   void set_rate(Duration now, std::uint32_t activity, double rate, Cause cause, ResourceId resource);
-  void take_what_regions_left(Front& rest);
+  void take_what_regions_left(Front& rest, Duration now);
   void record_rates(Duration now);
 
   /// Components of fewer activities than this are not worth a second thread.
@@ -240,6 +241,15 @@ class FluidNetwork {
   std::vector<RateChange> rate_changes_;
   FlowSerial next_serial_ = 0;
 };
+
+/// Before a resource's rate changes: what it was until this instant is a candidate for its peak.
+inline void FluidNetwork::note_rate(Duration now, std::uint32_t resource) {
+  ResourceState& state = states_[resource];
+  if (state.rate_since == now) return;
+  state.rate_since = now;
+  if (state.rate > use_[resource].peak) use_[resource].peak = state.rate;
+  if (options_.record_rates) fronts_[region_of_[resource]].rate_touched.push_back(resource);
+}
 
 template <class Ended>
 void FluidNetwork::complete(std::uint32_t region, Duration now, Ended ended) {

@@ -35,13 +35,12 @@ void FluidNetwork::solve(Duration now) {
 
 void FluidNetwork::solve_region(std::uint32_t region, Duration now) {
   Front& front = fronts_[region];
-  Notice& notice = notices_[region];
-  notice.has_left = false;
   if (front.is_idle()) return;
+  Notice& notice = notices_[region];
   front.left.clear();
   front.left_seeds.clear();
   front.floor = std::min(front.floor, fronts_[regions()].floor);
-  refresh_binding(front);
+  refresh_binding(front, now);
   solve_set(front, now);
   notice.has_left = !front.left.empty() || !front.left_seeds.empty();
   notice.floor = std::exchange(front.floor, std::numeric_limits<double>::infinity());
@@ -53,9 +52,10 @@ void FluidNetwork::solve_rest(Duration now) {
   for (Notice& notice : notices_) {
     rest.floor = std::min(rest.floor, std::exchange(notice.floor, std::numeric_limits<double>::infinity()));
   }
-  refresh_binding(rest);
-  take_what_regions_left(rest);
+  refresh_binding(rest, now);
+  take_what_regions_left(rest, now);
   solve_set(rest, now);
+  if (rest.stale) find_soonest(rest);
   for (const std::uint32_t activity : rest.members) {
     if (Front& front = fronts_[running_[activity].region]; front.stale) find_soonest(front);
   }
@@ -66,10 +66,10 @@ void FluidNetwork::solve_rest(Duration now) {
 
 /// What touched resources of regions put into the set although it belongs to no region, and what shares a resource with
 /// such.
-void FluidNetwork::take_what_regions_left(Front& rest) {
+void FluidNetwork::take_what_regions_left(Front& rest, Duration now) {
   for (std::uint32_t region = 0; region < regions(); ++region) {
-    if (!notices_[region].has_left) continue;
-    for (const std::uint32_t activity : fronts_[region].left_seeds) add_member(rest, activity);
+    if (!std::exchange(notices_[region].has_left, false)) continue;
+    for (const std::uint32_t activity : fronts_[region].left_seeds) take_in(rest, now, activity);
     for (const std::uint32_t activity : fronts_[region].left) add_member(rest, activity);
   }
 }
@@ -91,22 +91,21 @@ std::uint32_t FluidNetwork::next_stamp(Front& front, std::size_t fronts) {
   return front.stamp += static_cast<std::uint32_t>(fronts);
 }
 
-/// Decides for each touched resource whether it can bind, and begins the set with the activities whose rates may change
-/// because of that alone: the changed ones, those that a touched resource holds, and all users of one that begins to
-/// bind.
-void FluidNetwork::refresh_binding(Front& front) {
+/// Decides for each touched resource whether it can bind, and takes in the activities whose rates may change because of
+/// that alone: the changed ones, those that a touched resource holds, and all users of one that begins to bind.
+void FluidNetwork::refresh_binding(Front& front, Duration now) {
   front.set = next_stamp(front, fronts_.size());
   front.members.clear();
   front.seeds.clear();
   for (const std::uint32_t r : front.touched) refresh_binding_of(front, r);
   front.touched.clear();
   for (const std::uint32_t activity : front.seeds) {   // only now is the floor known
-    if (running_[activity].region == front.region) add_member(front, activity);
+    if (running_[activity].region == front.region) take_in(front, now, activity);
     else front.left_seeds.push_back(activity);
   }
   for (const std::uint32_t activity : front.changed) {
     running_[activity].changed = false;
-    if (running_[activity].live) add_member(front, activity);
+    if (running_[activity].live) take_in(front, now, activity);
   }
   front.changed.clear();
 }
@@ -117,10 +116,8 @@ void FluidNetwork::refresh_binding_of(Front& front, std::uint32_t resource) {
   const bool could_bind = state.can_bind;
   if (options_.prune) {
     double load = 0.0;
-    if (state.users.size() > 1) {   // one alone runs at most at what the resource allows
-      for (const User& user : state.users) load += user.per_unit * running_[user.activity].highest;
-    }
-    state.can_bind = load > capacities_[resource] * (1.0 + rounding);
+    for (const User& user : state.users) load += user.per_unit * running_[user.activity].highest;
+    state.can_bind = state.users.size() > 1 && load > capacities_[resource] * (1.0 + rounding);
   }
   const bool begins_to_bind = state.can_bind && !could_bind;
   for (const User& user : state.users) {
@@ -163,6 +160,12 @@ bool FluidNetwork::is_bound(const Running& running) const {
   const std::span<const Demand> demands = running.demands();
   return std::any_of(demands.begin(), demands.end(),
                      [this](const Demand& demand) { return states_[index(demand.resource)].can_bind; });
+}
+
+/// An activity whose rate may change. One that no resource binds gets its rate at once.
+void FluidNetwork::take_in(Front& front, Duration now, std::uint32_t activity) {
+  if (is_bound(running_[activity])) add_member(front, activity);
+  else if (!keeps_its_rate(front, running_[activity])) apply_unbound(now, activity);
 }
 
 /// Takes an activity into the set that is solved, unless it is there or keeps its rate.
@@ -240,18 +243,13 @@ bool FluidNetwork::gather(Front& front, std::uint32_t seed, Component& component
   return contained;
 }
 
-/// The components of the set, what no resource binds, and, of a region, what does not lie within it.
+/// The components of the set, and, of a region, what does not lie within it.
 void FluidNetwork::gather_all(Front& front) {
   next_stamp(front, fronts_.size());
   front.component_count = 0;
-  front.unbound.clear();
   front.left.clear();
   for (const std::uint32_t member : front.members) {
     if (running_[member].mark == front.stamp) continue;
-    if (!is_bound(running_[member])) {
-      front.unbound.push_back(member);
-      continue;
-    }
     if (front.component_count == front.components.size()) front.components.emplace_back();
     Component& component = front.components[front.component_count];
     if (gather(front, member, component)) ++front.component_count;
@@ -262,7 +260,7 @@ void FluidNetwork::gather_all(Front& front) {
 void FluidNetwork::solve_all(Front& front) {
   const auto solve_one = [&front](std::size_t i) { front.components[i].problem.solve(); };
   const bool at_once = is_rest(front) && options_.executor != nullptr && front.component_count > 1 &&
-                       front.members.size() - front.unbound.size() >= parallel_grain;
+                       front.members.size() >= parallel_grain;
   if (at_once) {
     options_.executor->for_each(front.component_count, solve_one);
   } else {
@@ -347,7 +345,6 @@ void FluidNetwork::apply_component(Duration now, const Component& component) {
 
 /// Gives every member its rate and every resource the sum of them.
 void FluidNetwork::apply(const Front& front, Duration now) {
-  for (const std::uint32_t activity : front.unbound) apply_unbound(now, activity);
   for (std::size_t i = 0; i < front.component_count; ++i) apply_component(now, front.components[i]);
 }
 

@@ -134,7 +134,7 @@ void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<C
   part.done = now_;
   part.first_charge = static_cast<std::uint32_t>(all_charges.size());
   part.charge_count = static_cast<std::uint32_t>(charges.size());
-  all_charges.insert(all_charges.end(), charges.begin(), charges.end());
+  for (const Charge& charge : charges) all_charges.push_back(charge);   // most often one
   if (lane.ended.empty() || lane.ended.back().comm != id.comm) lane.ended.push_back({id.comm, 0, 0, 0});
   Ended& ended = lane.ended.back();
   ++ended.count;
@@ -290,10 +290,12 @@ void Run::start_parts_of(std::uint32_t region) {
 void Run::solve_rates() {
   changes_ += make_room();
   start_parts_of(fluid_.regions());
-  for_each_region(changes_, [this](std::size_t region) {
-    start_parts_of(static_cast<std::uint32_t>(region));
-    fluid_.solve_region(static_cast<std::uint32_t>(region), now_);
-  });
+  if (!starting_.empty() || !fluid_.is_idle()) {
+    for_each_region(changes_, [this](std::size_t region) {
+      start_parts_of(static_cast<std::uint32_t>(region));
+      fluid_.solve_region(static_cast<std::uint32_t>(region), now_);
+    });
+  }
   fluid_.solve_rest(now_);
   for (const BatchRef at : starting_) {
     lanes_[at.lane].batches[at.batch].counts.fill(0);
