@@ -90,9 +90,12 @@ class Run {
   };
   /// A part of a collective that runs.
   struct Part {
-    std::uint32_t open = 0;                  // parts that must be done before
-    std::uint32_t first_charge = 0, charge_count = 0;   // in CommState::charges, of its region
     Duration done{};
+    std::uint32_t open = 0;                  // parts that must be done before
+    // What its time was charged to: most often all of it to one cause, else a range in CommState::charges, of its region.
+    std::uint32_t resource_or_first = 0;
+    std::uint16_t charge_count = 0;
+    Cause cause = Cause::none;
   };
   /// A part that waits for another. Of those it waits for, some may end in one region while others end in another.
   struct Successor {
@@ -150,7 +153,7 @@ class Run {
     Duration start{};
     std::uint32_t open_parts = 0, last_part = 0;
     std::vector<Part> parts;
-    std::vector<std::vector<Charge>> charges;   // of the parts that have ended, by region
+    std::vector<std::vector<Charge>> charges;   // of parts with several, by region
   };
 
   const Program& program(std::uint32_t rank) const { return *ranks_[rank].program; }
@@ -194,7 +197,7 @@ class Run {
   void reach_collective(Instance at);
   void start_collective(std::uint32_t comm);
   void collective_done(std::uint32_t comm);
-  std::vector<Charge> charges_of_last(const CommState& state) const;
+  std::vector<Charge> charges_of_last(const CommState& state, Duration begun) const;
 
   // Their activities (run_parts.cpp)
   void arrange(const LoweredCollective& collective, Order& order) const;
@@ -204,6 +207,7 @@ class Run {
   void start_parts(std::uint32_t comm);
   void end_flows_of(std::uint32_t region);
   void end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges);
+  static void keep_charges(Part& part, const std::vector<Charge>& charges, std::vector<Charge>& kept);
   void release_part(Lane& lane, PartId id);
   Batch& batch_of(Lane& lane, std::uint32_t comm, Duration latency);
   void settle_parts();

@@ -71,9 +71,9 @@ void Run::start_collective(std::uint32_t comm) {
   }
 }
 
-/// What the time of the activities was charged to: those of the one that ended last, before them those of the one that
-/// it waited for last, and so on.
-std::vector<Charge> Run::charges_of_last(const CommState& state) const {
+/// What the time of the activities was charged to since they `begun`: those of the one that ended last, before them those
+/// of the one that it waited for last, and so on.
+std::vector<Charge> Run::charges_of_last(const CommState& state, Duration begun) const {
   const Order& order = orders_[state.collective];
   std::vector<Charge> charges;
   if (order.parts->empty()) return charges;
@@ -88,8 +88,13 @@ std::vector<Charge> Run::charges_of_last(const CommState& state) const {
     const std::uint32_t kind = order.parts->activity(*p);
     const Duration latency = plan_.collectives[state.collective].activities[kind].latency;
     if (latency > Duration{}) charges.push_back({Cause::latency, {}, latency});
-    const auto first = state.charges[order.regions[kind]].begin() + part.first_charge;
-    charges.insert(charges.end(), first, first + part.charge_count);
+    if (part.charge_count == 1) {
+      charges.push_back({part.cause, id_at<ResourceId>(part.resource_or_first), part.done - begun - latency});
+    } else {
+      const auto first = state.charges[order.regions[kind]].begin() + part.resource_or_first;
+      charges.insert(charges.end(), first, first + part.charge_count);
+    }
+    begun = part.done;
   }
   return charges;
 }
@@ -99,7 +104,7 @@ std::vector<Charge> Run::charges_of_last(const CommState& state) const {
 void Run::collective_done(std::uint32_t comm) {
   CommState& state = comms_[comm];
   const LoweredCollective& collective = lowered(comm);
-  const std::vector<Charge> whole = charges_of_last(state);
+  const std::vector<Charge> whole = charges_of_last(state, state.start + collective.fixed);
   const std::vector<Charge> condensed = condensed_charges(whole);
   const auto& members = plan_.communicators[comm].members;
   for (std::size_t m = 0; m < members.size(); ++m) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <limits>
 
+#include "base/contract.hpp"
 #include "engine/run.hpp"
 
 namespace takt {
@@ -126,15 +127,24 @@ void Run::end_flows_of(std::uint32_t region) {
   });
 }
 
+void Run::keep_charges(Part& part, const std::vector<Charge>& charges, std::vector<Charge>& kept) {
+  part.charge_count = static_cast<std::uint16_t>(charges.size());
+  expects(part.charge_count == charges.size(), "a message has too many charges");
+  if (charges.size() == 1) {
+    part.cause = charges.front().cause;
+    part.resource_or_first = static_cast<std::uint32_t>(charges.front().resource);
+  } else {
+    part.resource_or_first = static_cast<std::uint32_t>(kept.size());
+    kept.insert(kept.end(), charges.begin(), charges.end());
+  }
+}
+
 void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<Charge>& charges) {
   CommState& state = comms_[id.comm];
   const Order& order = orders_[state.collective];
-  std::vector<Charge>& all_charges = state.charges[lane.region];
   Part& part = state.parts[id.part];
   part.done = now_;
-  part.first_charge = static_cast<std::uint32_t>(all_charges.size());
-  part.charge_count = static_cast<std::uint32_t>(charges.size());
-  for (const Charge& charge : charges) all_charges.push_back(charge);   // most often one
+  keep_charges(part, charges, state.charges[lane.region]);
   if (lane.ended.empty() || lane.ended.back().comm != id.comm) lane.ended.push_back({id.comm, 0, 0, 0});
   Ended& ended = lane.ended.back();
   ++ended.count;
@@ -163,11 +173,11 @@ void Run::release_part(Lane& lane, PartId id) {
 
 /// The lane's batch for what starts after so long, begun at this instant.
 Run::Batch& Run::batch_of(Lane& lane, std::uint32_t comm, Duration latency) {
+  const auto fits = [&](const Batch& batch) { return batch.comm == comm && batch.latency == latency; };
+  const std::vector<std::uint32_t>& open = lane.open_batches;
   constexpr std::size_t most_looked_at = 16;   // two batches of one kind do no harm
-  const std::size_t open = lane.open_batches.size();
-  for (std::size_t i = open; i-- > open - std::min(open, most_looked_at);) {
-    Batch& batch = lane.batches[lane.open_batches[i]];
-    if (batch.comm == comm && batch.latency == latency) return batch;
+  for (std::size_t back = 1; back <= open.size() && back <= most_looked_at; ++back) {
+    if (Batch& batch = lane.batches[open[open.size() - back]]; fits(batch)) return batch;
   }
   if (lane.free_batches.empty()) {
     lane.free_batches.push_back(static_cast<std::uint32_t>(lane.batches.size()));
