@@ -34,6 +34,20 @@ TEST_CASE("entries of one instant are taken together", "[engine]") {
   REQUIRE(taken(queue, Duration(5)) == std::vector<int>{5});
 }
 
+TEST_CASE("entries of an instant are taken as they were pushed, and counted", "[engine]") {
+  InstantQueue<int> queue;
+  REQUIRE(queue.soonest_count() == 0);
+  for (const int entry : {4, 1, 3}) queue.push(Duration(7), entry);
+  queue.push(Duration(8), 2);
+  REQUIRE(queue.soonest_count() == 3);
+  REQUIRE(queue.next([](int entry) { return entry != 4; }) == Duration(7));   // the first is void and dropped
+  REQUIRE(queue.soonest_count() == 2);
+  std::vector<int> due;
+  queue.take(Duration(7), due);
+  REQUIRE(due == std::vector<int>{1, 3});
+  REQUIRE(queue.soonest_count() == 1);
+}
+
 TEST_CASE("void entries are passed over", "[engine]") {
   InstantQueue<int> queue;
   queue.push(Duration(1), 10);

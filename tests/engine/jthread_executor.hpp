@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/executor.hpp"
+#include "engine/team.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -13,7 +14,7 @@ namespace takt::test {
 
 class JthreadExecutor final : public Executor {
  public:
-  explicit JthreadExecutor(std::size_t threads) : threads_(threads) {}
+  explicit JthreadExecutor(std::size_t threads) : threads_(threads), team_(threads) {}
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body) override {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
@@ -24,7 +25,9 @@ class JthreadExecutor final : public Executor {
     work();
     for (std::thread& worker : workers) worker.join();
   }
-  void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override { for_each(count, body); }
+  void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override {
+    team_.for_each(count, body);
+  }
   void stream(std::size_t slots, const OrderedStages& stages) override {
     std::mutex begin, end;
     std::condition_variable ended;
@@ -61,6 +64,7 @@ class JthreadExecutor final : public Executor {
 
  private:
   std::size_t threads_;
+  Team team_;
 };
 
 }  // namespace takt::test
