@@ -103,7 +103,6 @@ void FluidNetwork::start_in(std::uint32_t region, Duration now, const Flow& flow
   running.payload = flow.payload;
   running.alone = flow.alone;
   running.since = running.cause_since = now;
-  running.completion = Duration::max();
   running.owner = flow.owner;
   running.serial = serial;
   running.region = region;

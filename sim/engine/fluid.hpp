@@ -109,7 +109,7 @@ class FluidNetwork {
   struct Running {
     double work = 0.0, remaining = 0.0, rate = 0.0, cap = 0.0, highest = 0.0, weight = 1.0,
            payload = 1.0, alone = 0.0;
-    Duration since{}, completion = Duration::max(), cause_since{};
+    Duration since{}, cause_since{};
     std::uint64_t owner = 0;
     FlowSerial serial = 0;
     std::uint32_t generation = 0, mark = 0, set = 0, region = 0;

@@ -314,10 +314,10 @@ void FluidNetwork::set_rate(Duration now, std::uint32_t activity, double rate, C
   }
   running.rate = rate;
   const Duration duration = time_for(running.remaining, rate);
-  running.completion = duration == Duration::max() ? duration : now + duration;
+  const Duration end = duration == Duration::max() ? duration : now + duration;
   ++running.generation;
   Front& front = fronts_[running.region];
-  front.finishes.push(running.completion, {running.serial, activity, running.generation});
+  front.finishes.push(end, {running.serial, activity, running.generation});
   front.stale = true;
 }
 

@@ -36,13 +36,14 @@ std::vector<std::size_t> squares(Executor& executor, std::size_t slots, std::siz
 
 TEST_CASE("a stream ends its items in order", "[engine][executor]") {
   const auto serial = make_serial_executor();
-  const auto tbb = make_tbb_executor(4);
   takt::test::JthreadExecutor threads(3);
   for (const std::size_t count : {0U, 1U, 5U, 1000U}) {
     std::vector<std::size_t> wanted(count);
     for (std::size_t i = 0; i < count; ++i) wanted[i] = i * i;
     CHECK(squares(*serial, 1, count) == wanted);
-    CHECK(squares(*tbb, 7, count) == wanted);
     CHECK(squares(threads, 5, count) == wanted);
+#if !defined(__SANITIZE_THREAD__)   // reports false races inside Debian's libtbb
+    CHECK(squares(*make_tbb_executor(4), 7, count) == wanted);
+#endif
   }
 }
