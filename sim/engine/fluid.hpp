@@ -142,6 +142,11 @@ class FluidNetwork {
     std::vector<std::uint32_t> shared;   // positions in `resources` of those that others use, too
     MaxMinProblem problem;
   };
+  /// What users outside the set leave of a resource, and whether all of them belong to the region.
+  struct Gathered {
+    double left = 0.0;
+    bool contained = true;
+  };
   /// What a component's solution means for the activities outside it that share a resource with it.
   struct Edge {
     double level = std::numeric_limits<double>::infinity();   // phi at which the resource holds members
@@ -215,7 +220,7 @@ class FluidNetwork {
   void add_all_reachable(Front& front);
   void solve_set(Front& front, Duration now);
   bool gather(Front& front, std::uint32_t seed, Component& component);
-  bool gather_users(Front& front, std::uint32_t resource, Component& component, double& left);
+  Gathered gather_users(const Front& front, std::uint32_t resource, Component& component);
   void gather_all(Front& front);
   void solve_all(Front& front);
   void widen(Front& front, const Component& component);

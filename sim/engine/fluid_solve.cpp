@@ -190,25 +190,25 @@ void FluidNetwork::add_all_reachable(Front& front) {
   }
 }
 
-/// The set's users of a resource join the component; what the others leave of it is `left`. Whether all of them belong to
-/// the region.
-bool FluidNetwork::gather_users(Front& front, std::uint32_t resource, Component& component, double& left) {
-  left = capacities_[resource];
+/// The set's users of a resource join the component.
+FluidNetwork::Gathered FluidNetwork::gather_users(const Front& front, std::uint32_t resource, Component& component) {
+  const std::uint32_t set = front.set, stamp = front.stamp;
+  const bool may_be_anywhere = is_rest(front);
+  double left = capacities_[resource];
   bool shared = false, contained = true;
   for (const User& user : states_[resource].users) {
     Running& other = running_[user.activity];
-    if (!is_rest(front) && other.region != front.region) {
-      contained = false;
-    } else if (other.set != front.set) {
+    if (other.set != set) {
       left = std::max(0.0, left - user.per_unit * other.rate);
       shared = true;
-    } else if (other.mark != front.stamp) {
-      other.mark = front.stamp;
+      contained = contained && (may_be_anywhere || other.region == front.region);
+    } else if (other.mark != stamp) {
+      other.mark = stamp;
       component.activities.push_back(user.activity);
     }
   }
   if (shared) component.shared.push_back(static_cast<std::uint32_t>(component.resources.size()));
-  return contained;
+  return {left, contained};
 }
 
 /// Collects the component of `seed`, all members of the set that are reachable over resources that can bind, and writes
@@ -219,7 +219,8 @@ bool FluidNetwork::gather(Front& front, std::uint32_t seed, Component& component
   component.activities.assign(1, seed);
   component.resources.clear();
   component.shared.clear();
-  running_[seed].mark = front.stamp;
+  const std::uint32_t stamp = front.stamp;
+  running_[seed].mark = stamp;
   bool contained = true;
   for (std::size_t head = 0; head < component.activities.size(); ++head) {
     const Running& running = running_[component.activities[head]];
@@ -230,11 +231,11 @@ bool FluidNetwork::gather(Front& front, std::uint32_t seed, Component& component
       const auto r = static_cast<std::uint32_t>(demand.resource);
       ResourceState& state = states_[r];
       if (!state.can_bind) continue;
-      if (state.mark != front.stamp) {
-        state.mark = front.stamp;
-        double left = 0.0;
-        contained = gather_users(front, r, component, left) && contained;
-        state.local = problem.add_resource(left);
+      if (state.mark != stamp) {
+        state.mark = stamp;
+        const Gathered users = gather_users(front, r, component);
+        contained = contained && users.contained;
+        state.local = problem.add_resource(users.left);
         component.resources.push_back(r);
       }
       problem.add_use(state.local, demand.per_unit);

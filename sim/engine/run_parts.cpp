@@ -254,6 +254,7 @@ bool Run::end_workless_parts() {
 
 /// Makes room in the network for all that starts now, and counts it.
 std::size_t Run::make_room() {
+  if (starting_.empty()) return 0;
   std::array<std::size_t, FluidNetwork::most_regions + 1> counts{};
   for (const BatchRef at : starting_) {
     const Batch& batch = lanes_[at.lane].batches[at.batch];
