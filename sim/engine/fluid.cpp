@@ -1,43 +1,20 @@
 #include "engine/fluid.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/contract.hpp"
 
 namespace takt {
 
-namespace {
-
-constexpr std::size_t resources_of_a_region = 256;  // at least: of smaller ones too much would lie in several
-
-/// Divides a table into regions: each kind of resource evenly, in the order of the table, in which what belongs to a card
-/// or a server stands together.
-std::vector<std::uint8_t> divided(const ResourceTable& table, std::size_t regions) {
-  std::array<std::size_t, resource_kinds> of_kind{}, seen{};
-  for (const Resource& resource : table) ++of_kind[static_cast<std::size_t>(resource.kind)];
-  std::vector<std::uint8_t> region_of;
-  region_of.reserve(table.size());
-  for (const Resource& resource : table) {
-    const auto kind = static_cast<std::size_t>(resource.kind);
-    region_of.push_back(static_cast<std::uint8_t>(seen[kind]++ * regions / of_kind[kind]));
-  }
-  return region_of;
-}
-
-/// One region has nothing outside it, and is none.
-std::size_t regions_of(const ResourceTable& table) {
-  const std::size_t regions = std::min(FluidNetwork::most_regions, table.size() / resources_of_a_region);
-  return regions > 1 ? regions : 0;
-}
-
-}  // namespace
-
-FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options)
-    : options_(options), states_(resources.size()),
-      region_of_(divided(resources, regions_of(resources))), use_(resources.size()), fronts_(regions_of(resources) + 1),
+FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options, Regions regions)
+    : options_(options),
+      states_(resources.size()),
+      regions_(std::move(regions)),
+      use_(resources.size()),
+      fronts_(regions_.count + 1),
       notices_(fronts_.size()) {
   capacities_.reserve(resources.size());
   for (const Resource& resource : resources) capacities_.push_back(resource.capacity);
@@ -49,15 +26,15 @@ FluidNetwork::FluidNetwork(const ResourceTable& resources, FluidOptions options)
 
 std::uint32_t FluidNetwork::region_of(std::span<const Demand> demands) const {
   if (regions() == 0 || demands.empty()) return regions();
-  const std::uint32_t region = region_of_[index(demands.front().resource)];
-  const auto is_outside = [&](const Demand& demand) { return region_of_[index(demand.resource)] != region; };
+  const std::uint32_t region = regions_.of_resource[index(demands.front().resource)];
+  const auto is_outside = [&](const Demand& demand) { return regions_.of_resource[index(demand.resource)] != region; };
   return std::any_of(demands.begin(), demands.end(), is_outside) ? regions() : region;
 }
 
 void FluidNetwork::touch(std::uint32_t resource) {
   if (states_[resource].touched) return;
   states_[resource].touched = true;
-  fronts_[region_of_[resource]].touched.push_back(resource);
+  front_of(resource).touched.push_back(resource);
 }
 
 void FluidNetwork::set_highest(Running& running) const {
@@ -207,7 +184,9 @@ bool FluidNetwork::is_idle() const {
 std::size_t FluidNetwork::soonest_count() const {
   const Duration next = next_completion();
   std::size_t count = 0;
-  for (const Notice& notice : notices_) count += notice.soonest == next ? notice.count : 0;
+  for (std::uint32_t region = 0; region < regions(); ++region) {
+    count += notices_[region].soonest == next ? notices_[region].count : 0;
+  }
   return count;
 }
 

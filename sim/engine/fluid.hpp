@@ -20,8 +20,8 @@
 // went before. Activities frozen below the lowest such level (`floor`) keep their rates; only the rest is solved again,
 // on what they leave.
 //
-// A large network is divided into regions, as its table lists it, and what lies in one region alone belongs to it. Within
-// an instant regions are brought up to date each by itself, on as many threads as there are: what completes or starts in
+// A large network is divided into regions (see regions.hpp), and what lies in one region alone belongs to it. Within an
+// instant regions are brought up to date each by itself, on as many threads as there are: what completes or starts in
 // one, its binding resources and its components. What lies in several regions belongs to none; it is told before the
 // regions are solved and solved after them, along with the components that share a resource with it. Whether threads are
 // used changes nothing of this, so that answers are equal on any number of them.
@@ -36,6 +36,7 @@
 #include "engine/executor.hpp"
 #include "engine/instant_queue.hpp"
 #include "engine/max_min.hpp"
+#include "engine/regions.hpp"
 #include "engine/timeline.hpp"
 #include "topology/resource.hpp"
 
@@ -54,7 +55,7 @@ struct FluidOptions {
 
 class FluidNetwork {
  public:
-  FluidNetwork(const ResourceTable& resources, FluidOptions options);
+  FluidNetwork(const ResourceTable& resources, FluidOptions options, Regions regions = {});
 
   /// What runs: see Activity. `owner` is handed back by complete().
   struct Flow {
@@ -75,16 +76,15 @@ class FluidNetwork {
 
   /// The next instant at which an activity completes, or earlier; Duration::max() if none.
   Duration next_completion() const;
-  /// How many complete then, or a few more.
+  /// How many complete then in regions, or a few more.
   std::size_t soonest_count() const;
   /// Whether nothing has changed at this instant that a rate may depend on.
   bool is_idle() const;
 
   // Regions. Calls for different regions may be made at once, while nothing else is called.
 
-  static constexpr std::size_t most_regions = 8;
-  /// How many regions there are: 0 of a small network. As a region's number it means what lies in several, or in none.
-  std::uint32_t regions() const { return static_cast<std::uint32_t>(fronts_.size() - 1); }
+  /// How many regions there are: 0 if it is not divided. As a region's number it means what lies in several, or in none.
+  std::uint32_t regions() const { return regions_.count; }
   /// The region in which these demands lie.
   std::uint32_t region_of(std::span<const Demand> demands) const;
   /// Makes room for so many starts. Not while other regions are told anything.
@@ -195,6 +195,7 @@ class FluidNetwork {
   bool holds(const Finish& finish) const {
     return running_[finish.activity].live && running_[finish.activity].generation == finish.generation;
   }
+  Front& front_of(std::uint32_t resource) { return fronts_[regions_.count == 0 ? 0 : regions_.of_resource[resource]]; }
   bool is_rest(const Front& front) const { return front.region == regions(); }
   void touch(std::uint32_t resource);
   void note_rate(Duration now, std::uint32_t resource);
@@ -239,7 +240,7 @@ class FluidNetwork {
   std::vector<Running> running_;
   std::vector<double> capacities_;          // of each resource
   std::vector<ResourceState> states_;
-  std::vector<std::uint8_t> region_of_;     // of each resource
+  Regions regions_;
   std::vector<ResourceUse> use_;
   std::vector<Front> fronts_;               // of each region, and of what belongs to none
   std::vector<Notice> notices_;             // of each front
@@ -253,7 +254,7 @@ inline void FluidNetwork::note_rate(Duration now, std::uint32_t resource) {
   if (state.rate_since == now) return;
   state.rate_since = now;
   if (state.rate > use_[resource].peak) use_[resource].peak = state.rate;
-  if (options_.record_rates) fronts_[region_of_[resource]].rate_touched.push_back(resource);
+  if (options_.record_rates) front_of(resource).rate_touched.push_back(resource);
 }
 
 template <class Ended>

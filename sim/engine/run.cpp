@@ -8,7 +8,8 @@
 namespace takt {
 Run::Run(const PlanView& plan, const ResourceTable& resources, const EngineOptions& options)
     : plan_(plan),
-      fluid_(resources, {options.executor, options.prune, options.record_rates}),
+      fluid_(resources, {options.executor, options.prune, options.record_rates},
+             divided(plan.communicators, plan.collectives, resources.size(), options.division)),
       executor_(options.executor),
       lanes_(fluid_.regions() + 1) {
   for (std::uint32_t region = 0; region < lanes_.size(); ++region) lanes_[region].region = region;

@@ -117,7 +117,7 @@ class Run {
   struct Batch {
     std::uint32_t comm = 0;
     Duration latency{};
-    std::array<std::uint32_t, FluidNetwork::most_regions + 1> counts{};
+    std::array<std::uint32_t, Regions::most + 1> counts{};
     std::vector<std::vector<std::uint32_t>> parts;
   };
   struct BatchRef {
@@ -235,7 +235,7 @@ class Run {
   std::vector<Lane> lanes_;                   // of each region, and of what lies in several
   std::vector<BatchRef> starting_;            // batches that start at now_
   std::size_t looked_at_ = 0;                 // how many of them, for activities without work
-  std::size_t changes_ = 0;                   // activities of collectives that end or start at now_
+  std::size_t changes_ = 0;                   // parts that end or start in regions at now_
   std::vector<Ended> ended_;
   std::vector<EndedFlow*> ended_flows_;
   std::vector<Instance> done_;                // ops that ended at now_, to be told to their dependents

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <numeric>
 
 #include "base/contract.hpp"
 #include "engine/run.hpp"
@@ -205,7 +206,10 @@ void Run::settle_parts() {
 void Run::settle_calls() {
   ended_.clear();
   for (Lane& lane : lanes_) {
-    ended_.insert(ended_.end(), lane.ended.begin(), lane.ended.end());
+    for (const Ended& ended : lane.ended) {
+      ended_.push_back(ended);
+      if (lane.region != fluid_.regions()) changes_ += ended.count;
+    }
     lane.ended.clear();
   }
   std::sort(ended_.begin(), ended_.end(), [](const Ended& a, const Ended& b) {
@@ -216,7 +220,6 @@ void Run::settle_calls() {
     CommState& state = comms_[ended.comm];
     state.open_parts -= ended.count;
     state.last_part = ended.last_part;
-    changes_ += ended.count;
     if (state.open_parts == 0) collective_done(ended.comm);
   }
 }
@@ -252,20 +255,16 @@ bool Run::end_workless_parts() {
   return any;
 }
 
-/// Makes room in the network for all that starts now, and counts it.
+/// Makes room in the network for all that starts now; how much of it starts in regions.
 std::size_t Run::make_room() {
   if (starting_.empty()) return 0;
-  std::array<std::size_t, FluidNetwork::most_regions + 1> counts{};
+  std::array<std::size_t, Regions::most + 1> counts{};
   for (const BatchRef at : starting_) {
     const Batch& batch = lanes_[at.lane].batches[at.batch];
     for (std::size_t region = 0; region < lanes_.size(); ++region) counts[region] += batch.counts[region];
   }
-  std::size_t all = 0;
-  for (std::uint32_t region = 0; region < lanes_.size(); ++region) {
-    fluid_.reserve(region, counts[region]);
-    all += counts[region];
-  }
-  return all;
+  for (std::uint32_t region = 0; region < lanes_.size(); ++region) fluid_.reserve(region, counts[region]);
+  return std::accumulate(counts.begin(), counts.begin() + fluid_.regions(), std::size_t{0});
 }
 
 void Run::start_parts_of(std::uint32_t region) {

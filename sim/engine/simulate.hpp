@@ -9,10 +9,14 @@
 
 namespace takt {
 
+/// Whether a network is divided into regions (see regions.hpp): never, always, or where many messages are under way.
+enum class Division { never, where_worth_it, always };
+
 struct EngineOptions {
   Executor* executor = nullptr;     ///< null: serial
   bool prune = true;                ///< leave resources that cannot bind out of the components (same answer, faster)
   bool fold = true;                 ///< play equal ranks once (same answer, faster)
+  Division division = Division::where_worth_it;   ///< same answer
   bool record_rates = false;        ///< keep every change of every resource's rate (traces)
 };
 

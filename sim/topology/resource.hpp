@@ -1,7 +1,6 @@
 // Things that activities share while they run. The engine sees a topology only as this table.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,6 @@
 namespace takt {
 
 enum class ResourceKind { link, both_directions, card_memory, host_memory };
-inline constexpr std::size_t resource_kinds = 4;
 
 struct Resource {
   std::string name;       ///< "gpu0 -> sw0", "gpu3 memory", "cpu0 <-> cpu1"

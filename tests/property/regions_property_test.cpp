@@ -1,6 +1,5 @@
-// Large networks are divided into regions (see engine/fluid.hpp). A small plan is played twice: as it is, undivided, and
-// with its resources spread over a large table, so that they lie in several regions. Answers must not differ, on any
-// number of threads.
+// Large networks are divided into regions (see engine/regions.hpp). Plans are played undivided and divided: answers must
+// not differ, on any number of threads.
 #include <cmath>
 #include <random>
 
@@ -13,30 +12,9 @@ using namespace takt::test;
 
 namespace {
 
-/// The plan in a table `factor` times as large: after each resource follow others of its kind that nobody uses.
-RandomPlan spread(RandomPlan random, std::uint32_t factor) {
-  ResourceTable table;
-  for (const Resource& resource : random.resources) {
-    table.push_back(resource);
-    for (std::uint32_t i = 1; i < factor; ++i) table.push_back({"unused", resource.kind, resource.capacity});
-  }
-  random.resources = std::move(table);
-  const auto moved = [factor](ResourceId id) { return id_at<ResourceId>(index(id) * factor); };
-  const auto move = [&](std::vector<Demand>& demands) {
-    for (Demand& demand : demands) demand.resource = moved(demand.resource);
-  };
-  for (RankBinding& rank : random.plan.ranks) {
-    rank.memory = moved(rank.memory);
-    for (CopyPath& path : rank.paths) move(path.demands);
-  }
-  for (LoweredCollective& collective : random.plan.collectives) {
-    for (Activity& activity : collective.activities) move(activity.demands);
-  }
-  return random;
-}
-
-Timeline played(const RandomPlan& random, Executor* executor = nullptr) {
+Timeline played(const RandomPlan& random, Division division, Executor* executor = nullptr) {
   EngineOptions options;
+  options.division = division;
   options.executor = executor;
   options.record_rates = true;
   auto timeline = simulate(random.plan, random.resources, options);
@@ -108,7 +86,7 @@ RandomPlan message_rings(unsigned seed, const RingShape& shape) {
 }
 
 /// Sums in another order: a few picoseconds in a second, and rounding.
-void require_alike(const Timeline& a, const Timeline& b, const RandomPlan& plan, std::uint32_t factor) {
+void require_alike(const Timeline& a, const Timeline& b, const RandomPlan& plan) {
   for (std::size_t r = 0; r < a.ops.size(); ++r) {
     for (std::size_t op = 0; op < a.ops[r].size(); ++op) {
       REQUIRE(std::abs((a.ops[r][op].start - b.ops[r][op].start).count()) <= 50);
@@ -116,7 +94,7 @@ void require_alike(const Timeline& a, const Timeline& b, const RandomPlan& plan,
     }
   }
   for (std::size_t i = 0; i < plan.resources.size(); ++i) {
-    const ResourceUse &left = a.resources[i], &right = b.resources[i * factor];
+    const ResourceUse &left = a.resources[i], &right = b.resources[i];
     REQUIRE(left.moved == Approx(right.moved).epsilon(1e-9));
     REQUIRE(left.peak == Approx(right.peak).epsilon(1e-6));
     REQUIRE(std::abs((left.busy - right.busy).count()) <= 200);
@@ -146,17 +124,15 @@ void require_equal(const Timeline& a, const Timeline& b) {
   REQUIRE(a.rates.size() == b.rates.size());
 }
 
-void require_no_difference(const RandomPlan& random, std::uint32_t factor) {
-  const RandomPlan divided = spread(random, factor);
-  REQUIRE(divided.resources.size() >= 2048);   // eight regions
-  const Timeline one_thread = played(divided);
-  require_alike(played(random), one_thread, random, factor);
+void require_no_difference(const RandomPlan& random) {
+  const Timeline one_thread = played(random, Division::always);
+  require_alike(played(random, Division::never), one_thread, random);
   JthreadExecutor two(2), three(3);
-  require_equal(one_thread, played(divided, &two));
-  require_equal(one_thread, played(divided, &three));
+  require_equal(one_thread, played(random, Division::always, &two));
+  require_equal(one_thread, played(random, Division::always, &three));
 #if !defined(__SANITIZE_THREAD__)
   const auto tbb = make_tbb_executor(2);
-  require_equal(one_thread, played(divided, tbb.get()));
+  require_equal(one_thread, played(random, Division::always, tbb.get()));
 #endif
 }
 
@@ -165,7 +141,7 @@ void require_no_difference(const RandomPlan& random, std::uint32_t factor) {
 TEST_CASE("random plans end as they do undivided", "[property]") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     INFO("seed " << seed);
-    require_no_difference(random_plan(seed, 40, 4, 40), 12);
+    require_no_difference(random_plan(seed, 40, 4, 40));
   }
 }
 
@@ -174,15 +150,14 @@ TEST_CASE("rings of messages end as they do undivided", "[property]") {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     for (const double spread_of_links : {0.0, 0.3}) {
       INFO("seed " << seed << ", links " << spread_of_links << " apart");
-      require_no_difference(message_rings(seed, {.spread_of_links = spread_of_links}), 6);
+      require_no_difference(message_rings(seed, {.spread_of_links = spread_of_links}));
     }
   }
 }
 
 TEST_CASE("a divided ring takes its steps", "[property]") {
   // One ring of two channels, nothing else: each step pays its latency and 1e5 bytes at half of 1 GB/s.
-  const RandomPlan ring = message_rings(1, {.rings = 1, .with_kernels = false});
-  const Timeline timeline = played(spread(ring, 6));
+  const Timeline timeline = played(message_rings(1, {.rings = 1, .with_kernels = false}), Division::where_worth_it);
   const Duration call = timeline.ops[0][1].end - timeline.ops[0][1].start;
   REQUIRE(call == 6 * (us(2) + us(200)));
   // A link carries the six messages of both channels, and is never asked for more than it has.
