@@ -1,5 +1,6 @@
 #include "engine/team.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace takt {
@@ -8,6 +9,14 @@ namespace {
 // How long a wait goes on before it changes its manner: about 100 microseconds of watching, then of giving way.
 constexpr int watched = 2'000;
 constexpr int gave_way = 100;
+
+// A call done by all saves about so much. Credit is bounded, so that a core that is taken now is noticed soon.
+constexpr std::chrono::microseconds saved_by_a_call{20};
+constexpr std::chrono::milliseconds most_credit{20};
+
+// How many calls the caller does alone when there is no credit: 10 milliseconds to half a second of calls.
+constexpr int fewest_calls_alone = 256;
+constexpr int most_calls_alone = 8'192;
 
 void breathe() {
 #if defined(__x86_64__)
@@ -19,7 +28,7 @@ void breathe() {
 
 }  // namespace
 
-Team::Team(std::size_t threads) : members_(threads) {
+Team::Team(std::size_t threads) : members_(threads), credit_(most_credit), next_calls_alone_(fewest_calls_alone) {
   for (std::size_t member = 1; member < threads; ++member) {
     members_[member].thread = std::thread([this, member] { stand_by(member); });
   }
@@ -69,7 +78,34 @@ void Team::do_share(std::size_t member) {
   }
 }
 
+/// Waits until the member has done its share; how much longer than shares take.
+std::chrono::nanoseconds Team::wait_for(const Member& member, std::uint32_t call) const {
+  const auto is_done = [&] { return member.done.load(std::memory_order_acquire) == call; };
+  for (int i = 0; i < watched; ++i) {
+    if (is_done()) return {};
+    breathe();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  while (!is_done()) std::this_thread::yield();
+  return std::chrono::steady_clock::now() - start;
+}
+
+/// Whether the team is worth it depends on what was lost in waits.
+void Team::judge(std::chrono::nanoseconds lost) {
+  credit_ = std::min<std::chrono::nanoseconds>(most_credit, credit_ + saved_by_a_call - lost);
+  if (credit_ == most_credit) next_calls_alone_ = fewest_calls_alone;
+  if (credit_ > std::chrono::nanoseconds{}) return;
+  credit_ = most_credit / 2;
+  calls_alone_ = next_calls_alone_;
+  next_calls_alone_ = std::min(2 * next_calls_alone_, most_calls_alone);
+}
+
 void Team::for_each(std::size_t count, const std::function<void(std::size_t)>& body) {
+  if (calls_alone_ > 0) {
+    --calls_alone_;
+    for (std::size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
   body_ = &body;
   count_ = count;
   const std::uint32_t call = call_.load(std::memory_order_relaxed) + 1;
@@ -81,12 +117,9 @@ void Team::for_each(std::size_t count, const std::function<void(std::size_t)>& b
     do_share(member);
     members_[member].done.store(call, std::memory_order_relaxed);
   }
-  for (std::size_t member = 1; member < members_.size(); ++member) {
-    for (int i = 0; members_[member].done.load(std::memory_order_acquire) != call; ++i) {
-      if (i < watched) breathe();
-      else std::this_thread::yield();
-    }
-  }
+  std::chrono::nanoseconds lost{};
+  for (std::size_t member = 1; member < members_.size(); ++member) lost += wait_for(members_[member], call);
+  judge(lost);
   for (Member& member : members_) {
     if (member.failure) std::rethrow_exception(std::exchange(member.failure, nullptr));
   }

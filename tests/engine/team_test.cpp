@@ -1,4 +1,5 @@
 // Threads that stand by: every index of every call is done once, whoever does it.
+#include <atomic>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
@@ -41,6 +42,23 @@ TEST_CASE("a team that has gone to sleep wakes up", "[engine]") {
     REQUIRE(std::accumulate(done.begin(), done.end(), 0) == 4);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // longer than it watches and gives way
   }
+}
+
+TEST_CASE("after a share that came much too late the caller does without the team for a while", "[engine]") {
+  Team team(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> other_has_begun{false};
+  team.for_each(2, [&](std::size_t i) {
+    if (i == 0) {
+      while (!other_has_begun) std::this_thread::yield();
+    } else {
+      other_has_begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  std::vector<std::thread::id> by(2);
+  team.for_each(2, [&](std::size_t i) { by[i] = std::this_thread::get_id(); });
+  REQUIRE(by == std::vector<std::thread::id>(2, caller));
 }
 
 TEST_CASE("what a body throws reaches the caller, and the next call works", "[engine]") {
