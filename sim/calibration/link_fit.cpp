@@ -1,6 +1,7 @@
 #include "calibration/link_fit.hpp"
 
 #include "base/quantile.hpp"
+#include "calibration/copy_routes.hpp"
 #include "config/csv.hpp"
 #include "topology/topology.hpp"
 
@@ -60,27 +61,6 @@ Result<std::vector<Copy>> copies_in(const std::vector<Measurement>& measured, co
   return copies;
 }
 
-/// The machine as CUDA's copies see it: peers over any path, or none.
-Result<Topology> built(ServerSpec server, std::map<std::string, CardSpec> cards, bool direct) {
-  server.peer_to_peer.enabled = direct;
-  server.peer_to_peer.level = "SYS";
-  for (auto& [id, card] : cards) card.pcie_peer_to_peer = true;
-  return build_topology(server, cards, LinkBasis::measured);
-}
-
-/// The links of a transfer, in its direction.
-std::vector<LinkId> route_of(const Topology& topology, const Transfer& transfer) {
-  const auto vertex = [&](std::int64_t card) { return topology.cards()[static_cast<std::size_t>(card)].vertex; };
-  std::optional<Route> route;
-  if (transfer.from == Transfer::host)
-    route = topology.from_host_memory(vertex(transfer.to));
-  else if (transfer.to == Transfer::host)
-    route = topology.to_host_memory(vertex(transfer.from));
-  else
-    route = topology.card_route(vertex(transfer.from), vertex(transfer.to)).route;
-  return route ? route->links : std::vector<LinkId>();
-}
-
 /// A link by its ends, in the order of their names.
 using Ends = std::pair<std::string, std::string>;
 
@@ -129,7 +109,7 @@ std::map<Ends, Sighting> sightings(const Topology& topology, const std::vector<C
   std::map<Ends, Sighting> links;
   for (const Copy& copy : copies) {
     if (!copy.direct || copy.transfers.size() != transfers || (transfers == 2 && !copy.goes_back())) continue;
-    const std::vector<LinkId> route = route_of(topology, copy.transfers.front());
+    const std::vector<LinkId> route = links_of(topology, copy.transfers.front());
     double least = std::numeric_limits<double>::infinity();
     for (const LinkId link : route) least = std::min(least, capacity(topology, link));
     for (const LinkId link : route) {
@@ -249,9 +229,9 @@ void set_both_ways(Links& links, const std::map<Ends, double>& figures, const st
 
 Result<CopyErrors> errors_of(const ServerSpec& server, const std::map<std::string, CardSpec>& cards,
                              const std::vector<Copy>& copies) {
-  const Result<Topology> direct = built(server, cards, true);
+  const Result<Topology> direct = topology_of_copies(server, cards, PeerCopies::direct);
   if (!direct) return direct.diagnostics();
-  const Result<Topology> staged = built(server, cards, false);
+  const Result<Topology> staged = topology_of_copies(server, cards, PeerCopies::staged);
   if (!staged) return staged.diagnostics();
   std::vector<double> sizes;
   for (const Copy& copy : copies) {
@@ -281,7 +261,7 @@ Result<FittedLinks> fit_links(const ServerSpec& server, const std::map<std::stri
   Links links(fitted.server, cards);
   for (int pass = 0; pass < passes; ++pass) {
     for (const std::size_t transfers : {std::size_t{1}, std::size_t{2}}) {
-      const Result<Topology> topology = built(fitted.server, cards, true);
+      const Result<Topology> topology = topology_of_copies(fitted.server, cards, PeerCopies::direct);
       if (!topology) return topology.diagnostics();
       const Capacity capacity = transfers == 1 ? one_way : both_ways;
       const std::map<Ends, double> figures = told(sightings(*topology, *copies, transfers, capacity), links);

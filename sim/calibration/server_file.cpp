@@ -1,5 +1,6 @@
 #include "calibration/server_file.hpp"
 
+#include "calibration/link_limits.hpp"
 #include "config/server_writer.hpp"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ Result<CalibratedServer> calibrated_server(const ServerSpec& base, const std::ma
     return Diagnostic{Severity::error, one.place, fmt::format("{} has no card {}", base.id, one.card),
                       fmt::format("its cards are {}", cards.begin()->first)};
   }
+  Diagnostics impossible = beyond_links(base, cards, between);
+  if (!impossible.empty()) return impossible;
   Result<FittedLinks> links = fit_links(base, cards, between, source);
   if (!links) return links.diagnostics();
   CalibratedServer calibrated{std::move(links->server), links->before, links->after, {}};

@@ -15,7 +15,8 @@ struct CalibratedServer {
 };
 
 /// Links first, then collectives on them. `source` says where the measurements are from. Errors: those of both fits;
-/// measurements of a card that the server does not have; neither copies nor collectives.
+/// measurements of a card that the server does not have, or beyond its links' nominal rates; neither copies nor
+/// collectives.
 Result<CalibratedServer> calibrated_server(const ServerSpec& base, const std::map<std::string, CardSpec>& cards,
                                            const std::vector<Measurement>& measured, const std::string& source);
 
