@@ -18,6 +18,10 @@
 namespace takt {
 namespace {
 
+constexpr const char* rows_of_a_card =
+    "its file takes gemm, memory (copy or triad, beyond the L2), attention (flash), dequantise, and sustained with gemm of "
+    "the same shape: measure.py --only gemm,memory,attention";
+
 /// Everything that is asked for, before anything is written.
 struct Calibrated {
   std::vector<CalibratedCard> cards;
@@ -42,6 +46,47 @@ std::set<std::string> measured_cards(const std::vector<Measurement>& measured) {
   return cards;
 }
 
+/// What is asked for of cards although the file has no rows that could tell it.
+Diagnostics nothing_for_cards(const std::vector<Measurement>& measured, const ParsedOptions& options) {
+  SourcePlace file;
+  file.file = options.arguments.front();
+  if (measured.empty()) {
+    return {{Severity::error, file, "the file has no rows: nothing was measured",
+             "measure.py says on standard error what it could not measure"}};
+  }
+  if (options.has("out") && measured_cards(measured).empty()) {
+    return {{Severity::error, file,
+             fmt::format("the file has {} rows, and none that tell a card's file (--out)", kinds_in(measured)),
+             rows_of_a_card}};
+  }
+  return {};
+}
+
+/// --like without a product.
+std::optional<Diagnostic> nothing_to_scale(const std::vector<Measurement>& measured, const ParsedOptions& options) {
+  const auto is_product = [](const Measurement& one) { return one.kind == MeasuredKind::gemm; };
+  if (!options.has("like") || std::any_of(measured.begin(), measured.end(), is_product)) return std::nullopt;
+  SourcePlace file;
+  file.file = options.arguments.front();
+  return Diagnostic{Severity::error, file,
+                    fmt::format("the file has {} rows, and no gemm rows, which --like scales", kinds_in(measured)),
+                    "measure.py measures them: --only gemm"};
+}
+
+/// A card of which rows were measured, none of which its file takes.
+std::optional<Diagnostic> nothing_for_card(const CalibratedCard& card, const std::vector<Measurement>& measured) {
+  if (!card.products.empty() || !card.efficiency.shares.empty() || card.sustained) return std::nullopt;
+  std::vector<Measurement> own;
+  std::copy_if(measured.begin(), measured.end(), std::back_inserter(own),
+               [&card](const Measurement& one) { return one.card == card.card.id && is_of_card(one.kind); });
+  SourcePlace file;
+  file.file = own.front().place.file;
+  return Diagnostic{Severity::error, file,
+                    fmt::format("of {} the file has {} rows, and none that tell the card's file (--out)", card.card.id,
+                                kinds_in(own)),
+                    rows_of_a_card};
+}
+
 Result<CalibratedServer> server_of(const std::vector<Measurement>& measured, const std::string& base,
                                    const std::string& source, Library& library) {
   SourcePlace place;
@@ -63,7 +108,11 @@ Result<Calibrated> calibrated(const std::vector<Measurement>& measured, const Pa
   const std::string source = source_of(options);
   Calibrated result;
   Diagnostics errors;
-  const auto fail = [&errors](const Diagnostics& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+  const auto fail = [&errors](const Diagnostics& more) {
+    for (const Diagnostic& one : more) {  // what is wrong with --like is so for every card
+      if (std::find(errors.begin(), errors.end(), one) == errors.end()) errors.push_back(one);
+    }
+  };
   for (const std::string& id : measured_cards(measured)) {
     Result<CalibratedCard> card = calibrated_card({id, source, options.value("like")}, measured, library);
     if (!card) {
@@ -71,12 +120,15 @@ Result<Calibrated> calibrated(const std::vector<Measurement>& measured, const Pa
       continue;
     }
     if (options.has("out")) {
+      if (const auto nothing = nothing_for_card(*card, measured)) fail({*nothing});
       Result<std::vector<OutputFile>> files = files_of(*card, *options.value("out"), source);
       if (!files) fail(files.diagnostics());
       if (files) std::move(files->begin(), files->end(), std::back_inserter(result.files));
     }
     result.cards.push_back(*std::move(card));
   }
+  const std::optional<Diagnostic> unscaled = nothing_to_scale(measured, options);
+  if (unscaled && errors.empty()) fail({*unscaled});
   if (const std::optional<std::string> base = options.value("server")) {
     Result<CalibratedServer> server = server_of(measured, *base, source, library);
     if (!server) fail(server.diagnostics());
@@ -160,6 +212,9 @@ ExitStatus execute(const ParsedOptions& options, const Environment& environment)
       text ? read_measurements(*text) : Result<std::vector<Measurement>>(text.diagnostics());
   environment.err << render(measured.diagnostics());
   if (!measured) return ExitStatus::invalid;
+  const Diagnostics nothing = nothing_for_cards(*measured, options);
+  environment.err << render(nothing);
+  if (!nothing.empty()) return ExitStatus::invalid;
   Library library(search_path(environment.takt_path));
   const Result<Calibrated> result = calibrated(*measured, options, library);
   environment.err << render(result.diagnostics());

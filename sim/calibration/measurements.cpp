@@ -160,6 +160,18 @@ std::vector<Measurement> of_kind(const std::vector<Measurement>& all, MeasuredKi
   return chosen;
 }
 
+std::string kinds_in(const std::vector<Measurement>& measured) {
+  std::vector<std::string> names;
+  for (const Form& form : forms) {
+    const auto is_such = [&form](const Measurement& one) { return one.kind == form.kind; };
+    if (std::any_of(measured.begin(), measured.end(), is_such)) names.emplace_back(form.name);
+  }
+  if (names.empty()) return "no";
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last : join(names, ", ") + " and " + last;
+}
+
 GemmPoint gemm_point(const Measurement& product) {
   const std::vector<std::int64_t>& n = product.shape;
   return {product.card, {n[0], n[1], n[2], product.precision}, product.seconds, product.place.line};

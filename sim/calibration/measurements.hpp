@@ -53,6 +53,9 @@ Result<std::vector<Measurement>> read_measurements(const SourceText& source);
 /// Of a kind and card.
 std::vector<Measurement> of_kind(const std::vector<Measurement>& all, MeasuredKind kind, const std::string& card);
 
+/// What kinds there are, each once and in the order of MeasuredKind: "gemm, memory and copy"; "no" without rows.
+std::string kinds_in(const std::vector<Measurement>& measured);
+
 /// A product as the GEMM model's fit takes it.
 GemmPoint gemm_point(const Measurement& product);
 

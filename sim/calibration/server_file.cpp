@@ -17,6 +17,12 @@ bool is_between(const Measurement& one) {
   return one.kind == MeasuredKind::copy || one.kind == MeasuredKind::staged || one.kind == MeasuredKind::collective;
 }
 
+SourcePlace file_of(const std::vector<Measurement>& measured) {
+  SourcePlace place;
+  if (!measured.empty()) place.file = measured.front().place.file;
+  return place;
+}
+
 std::string errors_text(double before, double median, double worst) {
   return fmt::format("median error {:.1f} % ({:.1f} % before), worst {:.1f} %", percent * median, percent * before,
                      percent * worst);
@@ -33,7 +39,10 @@ Result<CalibratedServer> calibrated_server(const ServerSpec& base, const std::ma
   std::vector<Measurement> between;
   std::copy_if(measured.begin(), measured.end(), std::back_inserter(between), is_between);
   if (between.empty()) {
-    return Diagnostic{Severity::error, {}, "no copies and no collectives were measured",
+    return Diagnostic{Severity::error, file_of(measured),
+                      fmt::format("the file has {} rows, and none of copies, staged copies or collectives, which tell a "
+                                  "server's links",
+                                  kinds_in(measured)),
                       "measure.py measures them on a server: --only copy,collective"};
   }
   for (const Measurement& one : between) {

@@ -165,6 +165,61 @@ TEST_CASE("measurements that are not of this server are refused with their row",
         "      | ^\n"
         "hint: it has 4\n");
   CHECK(refused("memory,rtx-4090,copy,fp32,1000,1,ms,\n") ==
-        "error: no copies and no collectives were measured\n"
+        "m.csv: error: the file has memory rows, and none of copies, staged copies or collectives, which tell a server's "
+        "links\n"
         "hint: measure.py measures them on a server: --only copy,collective\n");
+}
+
+TEST_CASE("rates beyond the nominal ones of the base server's links are refused", "[calibration]") {
+  // 5,000 GB/s over PCIe became the link's rate, and the collectives' went into [nccl] rate.
+  const auto refused = [](const std::string& base, const std::string& row) {
+    const Machine found = machine(base);
+    const auto result = calibrated_server(found.server, found.cards, measured(row), "m.csv");
+    return result ? std::string() : render(result.diagnostics());
+  };
+  const std::string hint =
+      "hint: check the bytes, value and unit of the row, and whether 4x-rtx-4090 is the machine that was measured\n";
+  CHECK(refused("4x-rtx-4090", "copy,rtx-4090,0>1,,100000000,5000,GB/s,\n") ==
+        "m.csv:2:1: error: what 0>1 moves is 5000 GB/s, and gpu0 -> cpu0 (pcie4-x16, nominal 32 GB/s) allows 32 GB/s\n"
+        "    2 | copy,rtx-4090,0>1,,100000000,5000,GB/s,\n"
+        "      | ^\n" + hint);
+  CHECK(refused("4x-rtx-4090", "copy,rtx-4090,host>0 0>host,,100000000,5000,GB/s,\n") ==
+        "m.csv:2:1: error: what host>0 0>host moves is 5000 GB/s, and cpu0 -> gpu0 (pcie4-x16, nominal 32 GB/s) allows 64 "
+        "GB/s\n"
+        "    2 | copy,rtx-4090,host>0 0>host,,100000000,5000,GB/s,\n"
+        "      | ^\n" + hint);
+  CHECK(refused("4x-rtx-4090", "staged,rtx-4090,0>1,,100000000,5000,GB/s,\n") ==
+        "m.csv:2:1: error: what 0>1 moves is 5000 GB/s, and gpu0 -> cpu0 (pcie4-x16, nominal 32 GB/s) allows 32 GB/s\n"
+        "    2 | staged,rtx-4090,0>1,,100000000,5000,GB/s,\n"
+        "      | ^\n" + hint);
+  // A busbw of 3/4 x 1 GB / 0.15 ms.
+  CHECK(refused("4x-rtx-4090", "collective,rtx-4090,all_gather,bf16,4x1000000000,0.15,ms,\n") ==
+        "m.csv:2:1: error: the busbw of all_gather over 4 cards is 5000 GB/s, and gpu0 -> cpu0 (pcie4-x16, nominal 32 GB/s) "
+        "allows 32 GB/s\n"
+        "    2 | collective,rtx-4090,all_gather,bf16,4x1000000000,0.15,ms,\n"
+        "      | ^\n" + hint);
+
+  struct Case {
+    std::string base, row;
+    bool is_possible;
+  };
+  for (const Case& c : {
+           Case{"4x-rtx-4090", "copy,rtx-4090,0>1,,100000000,33,GB/s,", true},  // a few percent are let pass
+           Case{"4x-rtx-4090", "copy,rtx-4090,0>1,,100000000,34,GB/s,", false},
+           Case{"4x-rtx-4090", "copy,rtx-4090,0>1 2>1,,100000000,40,GB/s,", false},  // both into card 1
+           Case{"4x-rtx-4090", "copy,rtx-4090,0>1 2>3,,100000000,50,GB/s,", true},
+           Case{"4x-h200-nvl-4-way-bridge", "copy,h200-nvl,0>1,,100000000,150,GB/s,", true},  // six NVLinks of 25
+           Case{"4x-h200-nvl-4-way-bridge", "copy,h200-nvl,0>1,,100000000,300,GB/s,", false},
+           // Busbw of 450 and, in switches that reduce, twice that: 7/8 x 8 GB, twice in an all-reduce.
+           Case{"8x-h200-sxm-hgx", "collective,h200-sxm,all_gather,bf16,8x8000000000,15.6,ms,", true},
+           Case{"8x-h200-sxm-hgx", "collective,h200-sxm,all_gather,bf16,8x8000000000,14.0,ms,", false},
+           Case{"8x-h200-sxm-hgx", "collective,h200-sxm,all_reduce,bf16,8x8000000000,20.0,ms,", true},
+           Case{"8x-h200-sxm-hgx", "collective,h200-sxm,all_reduce,bf16,8x8000000000,14.0,ms,", false},
+           // Two of the bridge's cards have six NVLinks to each other: busbw 150, 1/2 x 3 GB.
+           Case{"4x-h200-nvl-4-way-bridge", "collective,h200-nvl,all_gather,bf16,2x3000000000,10.0,ms,", true},
+           Case{"4x-h200-nvl-4-way-bridge", "collective,h200-nvl,all_gather,bf16,2x3000000000,9.0,ms,", false},
+       }) {
+    CAPTURE(c.base, c.row);
+    CHECK(refused(c.base, c.row + '\n').empty() == c.is_possible);
+  }
 }

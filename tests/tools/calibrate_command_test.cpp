@@ -173,7 +173,9 @@ TEST_CASE("nothing is written unless everything could be fitted", "[tools]") {
   CHECK(has(refused(good + "memory,h200,copy,fp32,2000000000,4080,GB/s,\n"), "error: there is no card \"h200\"\n"));
   CHECK(has(refused(good + "copy,h200-sxm,0>9,,1000,1,ms,\n", {"--server", "8x-h200-sxm-hgx", "--server-out", data.path("s.toml")}),
             ":3:1: error: there is no card 9 in 8x-h200-sxm-hgx\n"));
-  CHECK(has(refused(good, {"--server", "8x-h200-sxm-hgx"}), "error: no copies and no collectives were measured\n"));
+  CHECK(refused(good, {"--server", "8x-h200-sxm-hgx"}) ==
+        ": error: the file has memory rows, and none of copies, staged copies or collectives, which tell a server's links\n"
+        "hint: measure.py measures them on a server: --only copy,collective\n");
 }
 
 TEST_CASE("rows of a server without --server are pointed to it; --server-out alone is wrong usage", "[tools]") {
@@ -182,4 +184,43 @@ TEST_CASE("rows of a server without --server are pointed to it; --server-out alo
   const test::Outcome alone = takt_command({"calibrate", recorded("8x-a100.csv"), "--server-out", "x.toml"});
   CHECK(alone.status == ExitStatus::wrong_usage);
   CHECK(alone.err == "error: --server-out without --server\nhint: --server names the machine that was measured, e.g. 8x-rtx-4090\n");
+}
+
+TEST_CASE("a file that holds nothing for what was asked is told, with the kinds that it has and that are needed", "[tools]") {
+  // Each was done without a word: nothing was written, or the card's file as it was.
+  const Folder data("nothing");
+  const auto refused = [&data](const std::string& rows, const std::vector<std::string>& more) {
+    std::ofstream(data.path("m.csv")) << "kind,card,what,precision,shape,value,unit,spread\n" << rows;
+    std::vector<std::string> words = {"calibrate", data.path("m.csv")};
+    words.insert(words.end(), more.begin(), more.end());
+    const test::Outcome outcome = takt_command(words);
+    CHECK(outcome.status == ExitStatus::invalid);
+    CHECK(outcome.out == "");
+    CHECK_FALSE(fs::exists(data.path("cards")));
+    REQUIRE(outcome.err.starts_with(data.path("m.csv")));
+    return outcome.err.substr(data.path("m.csv").size());
+  };
+  const std::string needed =
+      "hint: its file takes gemm, memory (copy or triad, beyond the L2), attention (flash), dequantise, and sustained with "
+      "gemm of the same shape: measure.py --only gemm,memory,attention\n";
+  const std::vector<std::string> cards = {"--out", data.path("cards")};
+  CHECK(refused("", {}) ==
+        ": error: the file has no rows: nothing was measured\n"
+        "hint: measure.py says on standard error what it could not measure\n");
+  CHECK(refused("collective,h200-sxm,all_gather,bf16,8x1048576,30,us,\nlaunch,h200-sxm,kernel,,1,4,us,\n", cards) ==
+        ": error: the file has launch and collective rows, and none that tell a card's file (--out)\n" + needed);
+  CHECK(refused("optimizer,h200-sxm,adamw fused,fp32,268435456,1.8,ms,\nmemory,h200-sxm,read,fp32,2000000000,0.5,ms,\n",
+                cards) ==
+        ": error: of h200-sxm the file has memory and optimizer rows, and none that tell the card's file (--out)\n" + needed);
+  CHECK(refused("memory,h200-sxm,copy,fp32,2000000000,4080,GB/s,\n", {"--like", "h100-sxm"}) ==
+        ": error: the file has memory rows, and no gemm rows, which --like scales\n"
+        "hint: measure.py measures them: --only gemm\n");
+}
+
+TEST_CASE("a card of --like that is none is told once, however many cards were measured", "[tools]") {
+  const test::Outcome outcome = takt_command({"calibrate", recorded("streams.csv"), "--like", "nosuch"});  // three cards
+  CHECK(outcome.status == ExitStatus::invalid);
+  const std::size_t first = outcome.err.find("there is no card \"nosuch\"");
+  REQUIRE(first != std::string::npos);
+  CHECK(outcome.err.find("there is no card \"nosuch\"", first + 1) == std::string::npos);
 }
