@@ -476,6 +476,8 @@ def measure(torch, options, sheet):
             continue
         try:
             sheet.row(options.card, job, *summary(job.measure(device)))
+        except BrokenPipeError:  # nobody reads the rows any more
+            raise
         except Exception as problem:  # no kernel for this shape, no memory, no bitsandbytes: the others go on
             print(f"measure.py: no {' '.join(job.key())}: {first_line(problem)}", file=sys.stderr)
         torch.cuda.empty_cache()
@@ -500,9 +502,15 @@ def parsed(arguments):
     parser.add_argument("--cards", type=int, help="how many cards take part in copies and collectives (default: all)")
     parser.add_argument("--list", action="store_true", help="print kind,what,precision,shape of each row and stop")
     options = parser.parse_args(arguments)
-    options.only = [kind for kind in KINDS if kind in options.only.split(",")]
-    if not options.only:
+    wanted = [kind.strip() for kind in options.only.split(",") if kind.strip()]
+    unknown = [kind for kind in wanted if kind not in KINDS]
+    if unknown:
+        parser.error(f"--only: nothing of the kind {', '.join(unknown)} is measured; kinds are {','.join(KINDS)}")
+    if not wanted:
         parser.error("--only names no kind: " + ",".join(KINDS))
+    options.only = [kind for kind in KINDS if kind in wanted]
+    if options.cards is not None and options.cards < 1:
+        parser.error(f"--cards {options.cards}: at least one card takes part")
     if not options.list and not options.card:
         parser.error("--card is needed: the card's id in topologies/cards")
     return options
@@ -534,4 +542,10 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered still has to go somewhere
+        status = 0
+    sys.exit(status)
