@@ -218,6 +218,9 @@ TEST_CASE("rates beyond the nominal ones of the base server's links are refused"
            // Two of the bridge's cards have six NVLinks to each other: busbw 150, 1/2 x 3 GB.
            Case{"4x-h200-nvl-4-way-bridge", "collective,h200-nvl,all_gather,bf16,2x3000000000,10.0,ms,", true},
            Case{"4x-h200-nvl-4-way-bridge", "collective,h200-nvl,all_gather,bf16,2x3000000000,9.0,ms,", false},
+           // Four pairs, 64 GB/s of PCIe a card: busbw 7/8 x 8 x 64 / 3 = 149, of 7/8 x 8 GB.
+           Case{"8x-h200-nvl-four-2-way-bridges", "collective,h200-nvl,all_gather,bf16,8x8000000000,47.0,ms,", true},
+           Case{"8x-h200-nvl-four-2-way-bridges", "collective,h200-nvl,all_gather,bf16,8x8000000000,44.0,ms,", false},
        }) {
     CAPTURE(c.base, c.row);
     CHECK(refused(c.base, c.row + '\n').empty() == c.is_possible);
