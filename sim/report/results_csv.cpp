@@ -1,6 +1,7 @@
 // Results for spreadsheets: one line a run, the numbers as in takt.result/1.
 #include "report/report.hpp"
 #include "report/result_columns.hpp"
+#include "report/step_interval.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,12 @@ std::string csv_text(const std::string& text) {
 template <class Value>
 Json of_power(const RunResult& run, Value value) {
   return run.power ? Json(value(*run.power)) : Json();
+}
+
+/// A bound of the interval in which nine in ten steps lie.
+Json of_interval(const RunResult& run, double Range::*bound) {
+  const std::optional<Range> seconds = step_time_interval(run);
+  return seconds ? Json((*seconds).*bound) : Json();
 }
 
 constexpr ResultColumn columns[] = {
@@ -85,6 +92,8 @@ constexpr ResultColumn columns[] = {
      [](const RunResult& r) {
        return of_power(r, [](const PowerMetrics& p) { return p.kwh_per_million_tokens().high; });
      }},
+    {"step_time_low_s", Better::lower, [](const RunResult& r) { return of_interval(r, &Range::low); }},
+    {"step_time_high_s", Better::lower, [](const RunResult& r) { return of_interval(r, &Range::high); }},
 };
 
 }  // namespace

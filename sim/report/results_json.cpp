@@ -137,11 +137,11 @@ Json::Object power(const std::optional<PowerMetrics>& power) {
 
 /// Where nine in ten steps lie, or null.
 Json interval(const RunResult& run) {
-  if (!carries_interval(run)) return {};
-  const double step = to_seconds(run.metrics.step_time);
+  const std::optional<Range> seconds = step_time_interval(run);
+  if (!seconds) return {};
   Json::Array bounds;
-  bounds.emplace_back(step_interval(run).low * step);
-  bounds.emplace_back(step_interval(run).high * step);
+  bounds.emplace_back(seconds->low);
+  bounds.emplace_back(seconds->high);
   return Json(std::move(bounds));
 }
 

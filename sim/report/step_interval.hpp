@@ -5,6 +5,7 @@
 #include "metrics/step_metrics.hpp"
 
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 namespace takt {
@@ -32,6 +33,13 @@ inline PredictionInterval step_interval(const RunResult& run) {
   const double middle = unpublished_interval.middle();
   const double reach = std::hypot(unpublished_interval.reach(), std::log1p(run.borrowed_products));
   return {std::exp(middle - reach), std::exp(middle + reach)};
+}
+
+/// Seconds between which nine in ten steps lie; nothing where an interval says nothing of the run.
+inline std::optional<Range> step_time_interval(const RunResult& run) {
+  if (!carries_interval(run)) return std::nullopt;
+  const double step = to_seconds(run.metrics.step_time);
+  return Range{step_interval(run).low * step, step_interval(run).high * step};
 }
 
 /// For the same work, `longer` is predicted to take more time than `shorter`: the ratio below which they may really lie

@@ -2,6 +2,7 @@
 #include "config/json.hpp"
 #include "report/hand_made_result.hpp"
 #include "report/report.hpp"
+#include "report/result_columns.hpp"
 
 #include <algorithm>
 
@@ -76,6 +77,15 @@ TEST_CASE("CSV has as many cells as columns and quotes what needs it", "[report]
   const std::string head = csv.substr(0, csv.find('\n'));
   const std::string line = csv.substr(csv.find('\n') + 1);
   REQUIRE(line.rfind("\"a, \"\"b\"\"\",scenarios/bridge.toml,0000000000abcdef,4,20.0,131072,6553.6,", 0) == 0);
+  // Where kernels are priced as in steps, the interval stands in the last two columns; else they are empty.
+  REQUIRE(head.ends_with(",mtoken_low_kwh,mtoken_high_kwh,step_time_low_s,step_time_high_s"));
+  const Json json = parsed(results_json(runs));
+  const Json& result = std::get<Json::Array>(json.find("results")->value).at(0);
+  const auto& bounds = std::get<Json::Array>(result.find("step_time_interval_s")->value);
+  REQUIRE(line.ends_with("," + csv_cell(bounds.at(0)) + "," + csv_cell(bounds.at(1)) + "\n"));
+  run.scenario.assumptions.in_situ = false;
+  const std::string without = results_csv(std::vector<RunResult>{run});
+  REQUIRE(without.ends_with(",,\n"));
   // one comma is inside the quoted name
   REQUIRE(std::count(line.begin(), line.end(), ',') == std::count(head.begin(), head.end(), ',') + 1);
 }

@@ -136,6 +136,8 @@ TEST_CASE("a row is what takt run says of the same scenario", "[tools][sweep]") 
   const Outcome run = here.takt({"run", file, "--format", "json", "--set", "hardware.cards=[0, 1]"});
   const Json result = std::get<Json::Array>(parse_json({"run", run.out}).value().find("results")->value).front();
   CHECK(*row.find("step_time_s") == *result.find("step_time_s"));
+  CHECK(*result.find("step_time_interval_s") == Json());  // synthetic layers
+  CHECK(*row.find("step_time_low_s") == Json());
   CHECK(*row.find("hash") == *result.find("scenario")->find("hash"));
   CHECK(*row.find("memory_peak_bytes") == *result.find("memory")->find("peak_bytes"));
 }
@@ -235,7 +237,13 @@ TEST_CASE("points that do not fit are left out on request", "[tools][sweep]") {
   const std::string scenario = takt::test::source_dir() + "/scenarios/llama-3.1-8b-full-1x-h200-nvl.toml";
   const std::string axis = "batch.micro_batch=[1, 64]";
   REQUIRE(here.takt({"sweep", scenario, "--out", here.path("all.jsonl"), "--set", axis}).status == ExitStatus::done);
-  CHECK(has(read_all(here.path("all.jsonl")), "\"fits\":false"));
+  const std::string all = read_all(here.path("all.jsonl"));
+  CHECK(has(all, "\"fits\":false"));
+  // A language model's step has an interval.
+  const Json first = parse_json({"row", all.substr(0, all.find('\n'))}).value();
+  const auto number = [&first](const char* key) { return std::get<double>(first.find(key)->value); };
+  CHECK(number("step_time_low_s") < number("step_time_s"));
+  CHECK(number("step_time_high_s") > number("step_time_s"));
   const Outcome skipped =
       here.takt({"sweep", scenario, "--out", here.path("fit.jsonl"), "--set", axis, "--set", "sweep.skip_unfit=true"});
   CHECK(has(skipped.err, "do not fit"));
