@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -29,28 +32,88 @@ Result<const KernelKindOption*> kind_named(const std::vector<std::string>& words
                      near ? "did you mean \"" + *near + "\"?" : "one of " + join(names, ", "));
 }
 
-/// One kernel from words such as {"gemm", "4096", "8192", "8192"}.
-Result<PricedKernel> priced(const std::vector<std::string>& words, const KernelPricer& pricer, Precision precision,
-                            const ParsedOptions& options) {
-  const Result<const KernelKindOption*> kind = kind_named(words);
-  if (!kind) return kind.diagnostics();
-  const std::vector<std::string>& names = (*kind)->numbers;
+/// The numbers behind a kernel's name.
+Result<std::vector<std::int64_t>> numbers_of(const std::vector<std::string>& words, const KernelKindOption& kind) {
+  const std::vector<std::string>& names = kind.numbers;
   if (words.size() != names.size() + 1)
-    return usage_error("kernel " + words.front() + " takes other numbers", usage_of(**kind));
+    return usage_error("kernel " + words.front() + " takes other numbers", usage_of(kind));
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 1; i < words.size(); ++i) {
     constexpr double most = 1e15;
     const std::optional<double> number = number_in(words[i]);
     if (!number || *number < 1.0 || *number > most || *number != std::floor(*number)) {
-      return usage_error(names[i - 1] + " is a whole number from 1 to 1e15, not \"" + words[i] + "\"",
-                         usage_of(**kind));
+      return usage_error(names[i - 1] + " is a whole number from 1 to 1e15, not \"" + words[i] + "\"", usage_of(kind));
     }
     numbers.push_back(static_cast<std::int64_t>(*number));
   }
-  Result<PricedKernel> result = (*kind)->price(pricer, numbers, precision, options);
-  constexpr double longest_s = 1e6;   // Takt counts picoseconds
-  if (result && !(to_seconds(result->kernel.time) < longest_s))
-    return usage_error("kernel " + join(words, " ") + " would take more than 1e6 s", "smaller numbers");
+  return numbers;
+}
+
+using Pricing = std::function<Result<PricedKernel>(const std::vector<std::int64_t>& numbers)>;
+
+constexpr double longest_s = 1e6;  // Takt counts picoseconds in 64 bits
+constexpr const char* why_refused = ": kernels of more than 1e6 s are not priced";
+
+bool is_too_long(const PricedKernel& priced) {
+  return !(to_seconds(priced.kernel.time) < longest_s);
+}
+
+/// The largest value of the number `which` with which a kernel that is too long is not, the others as they are; 0: there
+/// is none. Nothing where a value between is no kernel.
+std::optional<std::int64_t> largest_priced(std::vector<std::int64_t> numbers, std::size_t which, const Pricing& price) {
+  std::int64_t good = 0, bad = numbers[which];
+  while (bad - good > 1) {
+    numbers[which] = good + (bad - good) / 2;
+    const Result<PricedKernel> tried = price(numbers);
+    if (!tried) return std::nullopt;
+    (is_too_long(*tried) ? bad : good) = numbers[which];
+  }
+  return good;
+}
+
+/// "N 8192, K 8192": all but `which`.
+std::string other_sizes(const std::vector<std::string>& names, const std::vector<std::int64_t>& numbers,
+                        std::size_t which) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i != which) others.push_back(names[i] + ' ' + std::to_string(numbers[i]));
+  }
+  return join(others, ", ");
+}
+
+/// Which size of a kernel that takes too long is out of its range: the largest that alone can make it short enough.
+Diagnostic too_long(const KernelKindOption& kind, const std::vector<std::int64_t>& numbers, const Pricing& price) {
+  const std::vector<std::string>& names = kind.numbers;
+  std::vector<std::size_t> by_size(numbers.size());
+  std::iota(by_size.begin(), by_size.end(), std::size_t{0});
+  std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) { return numbers[a] > numbers[b]; });
+  for (const std::size_t which : by_size) {
+    const std::string& name = names[which];
+    const std::string number = std::to_string(numbers[which]);
+    const std::optional<std::int64_t> most = largest_priced(numbers, which, price);
+    if (!most) return usage_error(name + " cannot be " + number + why_refused, "a smaller " + name);
+    if (*most == 0) continue;
+    const std::string others = other_sizes(names, numbers, which);
+    return usage_error(name + " is a whole number from 1 to " + std::to_string(*most) +
+                           (others.empty() ? "" : " beside " + others) + ", not " + number + why_refused,
+                       "a smaller " + name);
+  }
+  return usage_error(join(names, ", ") + " are too large together" + why_refused,
+                     "make several of them smaller");
+}
+
+/// One kernel from words such as {"gemm", "4096", "8192", "8192"}.
+Result<PricedKernel> priced(const std::vector<std::string>& words, const KernelPricer& pricer, Precision precision,
+                            const ParsedOptions& options) {
+  const Result<const KernelKindOption*> kind = kind_named(words);
+  if (!kind) return kind.diagnostics();
+  const Result<std::vector<std::int64_t>> numbers = numbers_of(words, **kind);
+  if (!numbers) return numbers.diagnostics();
+  const Pricing price = [&](const std::vector<std::int64_t>& sizes) {
+    return (*kind)->price(pricer, sizes, precision, options);
+  };
+  Result<PricedKernel> result = price(*numbers);
+  if (result && is_too_long(*result)) return too_long(**kind, *numbers, price);
   if (result) result->what = join(words, " ");
   return result;
 }

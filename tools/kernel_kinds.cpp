@@ -5,6 +5,7 @@
 #include "workload/optimizer.hpp"
 #include "workload/precision.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace takt {
@@ -46,8 +47,10 @@ Result<PricedKernel> price_attention(const KernelPricer& pricer, const Numbers& 
 
 PricedKernel price_stream(const KernelPricer& pricer, const char* name, double bytes, Precision precision,
                           KernelKind kind = KernelKind::elementwise) {
-  return priced_by_roofline(pricer, pricer.memory(name, whole_bytes(bytes), kind), precision,
-                            memory_interval(pricer.card()));
+  constexpr double countable = 9e18;  // bytes; more take longer than any kernel that is priced
+  Kernel kernel = pricer.memory(name, whole_bytes(std::min(bytes, countable)), kind);
+  if (bytes > countable) kernel.time = Duration::max();
+  return priced_by_roofline(pricer, kernel, precision, memory_interval(pricer.card()));
 }
 
 Result<PricedKernel> price_elementwise(const KernelPricer& pricer, const Numbers& n, Precision precision,

@@ -90,23 +90,23 @@ AttentionPairs attention_pairs(const AttentionBatch& batch, std::int64_t window)
 }
 
 double tokens_of(const AttentionBatch& batch) {
-  std::int64_t tokens = 0;
-  for (const std::int64_t document : batch.documents) tokens += document;
-  return static_cast<double>(batch.sequences * tokens);
+  double tokens = 0.0;
+  for (const std::int64_t document : batch.documents) tokens += static_cast<double>(document);
+  return static_cast<double>(batch.sequences) * tokens;
 }
 
 /// A pair costs two multiply-adds a dimension and head forward (scores, values), five matmuls instead of two backward
 /// because the scores are computed again (semantics C3, C4).
 double attention_flops(double pairs, const TransformerShape& shape, AttentionPass pass) {
-  const double forward = 4.0 * pairs * static_cast<double>(shape.query_heads * shape.head_dim);
+  const double forward = 4.0 * pairs * (static_cast<double>(shape.query_heads) * static_cast<double>(shape.head_dim));
   return pass == AttentionPass::forward ? forward : 2.5 * forward;
 }
 
 /// Traffic of a fused attention: queries, keys, values, output and one FP32 log-sum-exp a token and head; backward
 /// reads these and the output's gradient and writes three gradients.
 double fused_attention_bytes(double tokens, const TransformerShape& shape, AttentionPass pass, double element) {
-  const double queries = static_cast<double>(shape.query_heads * shape.head_dim);
-  const double keys = static_cast<double>(shape.kv_heads * shape.head_dim);
+  const double queries = static_cast<double>(shape.query_heads) * static_cast<double>(shape.head_dim);
+  const double keys = static_cast<double>(shape.kv_heads) * static_cast<double>(shape.head_dim);
   const double statistics = 4.0 * static_cast<double>(shape.query_heads);
   const double tensors = pass == AttentionPass::forward ? 2.0 * queries + 2.0 * keys : 4.0 * queries + 4.0 * keys;
   return tokens * (element * tensors + statistics);

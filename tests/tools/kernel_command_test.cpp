@@ -116,7 +116,10 @@ TEST_CASE("takt kernel: mistakes are told in the words of the command", "[tools]
       {{"gemm", "1", "2", "x"}, "error: K is a whole number from 1 to 1e15, not \"x\"\nhint: takt kernel gemm M N K\n"},
       {{"gemm", "1", "2", "0"}, "error: K is a whole number from 1 to 1e15, not \"0\"\nhint: takt kernel gemm M N K\n"},
       {{"gemm", "999999999999", "999999999999", "99999999999"},
-       "error: kernel gemm 999999999999 999999999999 99999999999 would take more than 1e6 s\nhint: smaller numbers\n"},
+       "error: M, N, K are too large together: kernels of more than 1e6 s are not priced\nhint: make several of them "
+       "smaller\n"},
+      {{"attention", "1", "1", "1000000000000000", "8", "1000000000000000"},
+       "error: HEADS cannot be 1000000000000000: kernels of more than 1e6 s are not priced\nhint: a smaller HEADS\n"},
       {{"gemm", "1", "2", "3", "--dtype", "bf17"},
        "error: there is no precision \"bf17\"\nhint: bf16, fp16, fp32, tf32, fp8, mxfp8 or nvfp4\n"},
       {{"gemm", "1", "2", "3", "--backward"},
@@ -160,6 +163,23 @@ TEST_CASE("takt kernel: mistakes are told in the words of the command", "[tools]
   CHECK(unknown.status == ExitStatus::invalid);
   CHECK(has(unknown.err, "h200-nvk"));
   CHECK(has(unknown.err, "did you mean \"h200-nvl\"?"));
+}
+
+TEST_CASE("takt kernel: a size too large is named with its range, whose ends hold", "[tools][kernel]") {
+  const std::string before = "error: TOKENS is a whole number from 1 to ";
+  const auto with = [](const std::string& tokens) { return kernel({"norm", tokens, "8192"}); };
+  const Outcome refused = with("1000000000000000");
+  CAPTURE(refused.err);
+  REQUIRE(refused.err.starts_with(before));
+  CHECK(refused.status == ExitStatus::wrong_usage);
+  CHECK(has(refused.err, " beside WIDTH 8192, not 1000000000000000: kernels of more than 1e6 s are not priced\n"
+                         "hint: a smaller TOKENS\n"));
+  const std::int64_t most = std::stoll(refused.err.substr(before.size()));
+  CHECK(with(std::to_string(most)).status == ExitStatus::done);
+  CHECK(with(std::to_string(most + 1)).status == ExitStatus::wrong_usage);
+  // More bytes than 64 bits count were priced as nothing.
+  CHECK(has(kernel({"norm", "1000000000000000", "1000000000000000"}).err, " beside WIDTH 1000000000000000, not "));
+  CHECK(has(kernel({"gemm", "8192", "1000000000000000", "8192"}).err, "error: N is a whole number from 1 to "));
 }
 
 TEST_CASE("takt kernel --batch: a table of kernels, and each wrong row with its line", "[tools][kernel]") {
