@@ -8,8 +8,10 @@
 #include "workload/precision.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -24,7 +26,7 @@ SourcePlace command_line() {
   return place;
 }
 
-using Products = std::map<Precision, std::vector<GemmPoint>>;
+using Products = std::map<Precision, std::vector<Measurement>>;
 
 /// Products by precision. Errors: rows in a precision that the card lacks, the first of each.
 Result<Products> products_of(const CardSpec& card, const std::vector<Measurement>& measured) {
@@ -41,7 +43,7 @@ Result<Products> products_of(const CardSpec& card, const std::vector<Measurement
                                                  name_of(one.kind), card.id, name_of(one.precision)),
                                      "see [peak] of " + card.file});
     } else if (one.kind == MeasuredKind::gemm) {
-      products[one.precision].push_back(gemm_point(one));
+      products[one.precision].push_back(one);
     }
   }
   if (lacking.empty()) return products;
@@ -50,21 +52,51 @@ Result<Products> products_of(const CardSpec& card, const std::vector<Measurement
   return errors;
 }
 
-Result<FittedGemm> fitted_products(const CardSpec& card, const std::vector<GemmPoint>& points,
+/// Another card's constants with an efficiency that no card's file may have, told at the product that is farthest from
+/// what the other card's constants say.
+Diagnostic impossible_efficiency(const CardSpec& card, const FittedGemm& fit, const GemmConstants& theirs,
+                                 const std::vector<Measurement>& products) {
+  const auto distance = [&](const Measurement& one) {
+    return std::abs(std::log(modelled_gemm_seconds(card, theirs, gemm_point(one).shape) / one.seconds));
+  };
+  const Measurement& farthest =
+      *std::max_element(products.begin(), products.end(),
+                        [&](const Measurement& a, const Measurement& b) { return distance(a) < distance(b); });
+  const double efficiency = fit.calibration.constants.efficiency;
+  return {Severity::error, farthest.place,
+          fmt::format("gemm.{}.efficiency of {} would be {:.3g}, a card's file has {} to {}: products are {} than the "
+                      "card can be, {}x{}x{} most of all",
+                      name_of(fit.precision), card.id, efficiency, least_gemm_efficiency, most_gemm_efficiency,
+                      efficiency > most_gemm_efficiency ? "faster" : "slower", farthest.shape[0], farthest.shape[1],
+                      farthest.shape[2]),
+          "see the sizes and units of the rows, and [peak] of " + card.file};
+}
+
+Result<FittedGemm> fitted_products(const CardSpec& card, const std::vector<Measurement>& products,
                                    const std::optional<CardSpec>& like, const std::string& source) {
-  const Precision precision = points.front().shape.precision;
+  const Precision precision = products.front().precision;
+  std::vector<GemmPoint> points;
+  std::transform(products.begin(), products.end(), std::back_inserter(points), gemm_point);
   if (like) {
     const GemmCalibration* own = gemm_calibration(*like, precision);
     if (own == nullptr || !own->like.empty())
       return usage_error(like->id + " has no constants of its own in " + std::string(name_of(precision)));
-    return scaled_gemm(card, *like, points, source);
+    FittedGemm fit = scaled_gemm(card, *like, points, source);
+    const double efficiency = fit.calibration.constants.efficiency;
+    if (!(efficiency >= least_gemm_efficiency && efficiency <= most_gemm_efficiency))
+      return impossible_efficiency(card, fit, own->constants, products);
+    return fit;
   }
-  if (points.size() < fewest_products) {
-    return usage_error(
-        fmt::format("{} products of {} in {} are too few", points.size(), card.id, name_of(precision)),
-        fmt::format("measure at least {} of ten weight shapes, or scale another card's fit: --like h200-sxm",
-                    fewest_products));
-  }
+  const std::string remedy = fmt::format(
+      "measure at least {} of ten weight shapes, or scale another card's fit: --like h200-sxm", fewest_products);
+  if (points.size() < fewest_products)
+    return usage_error(fmt::format("{} products of {} in {} are too few", points.size(), card.id, name_of(precision)),
+                       remedy);
+  if (!has_shapes_to_hold_out(points))
+    return usage_error(fmt::format("{} products of {} in {} are of too few weight shapes (N, K): errors are those of "
+                                   "shapes held out of the fit",
+                                   points.size(), card.id, name_of(precision)),
+                       remedy);
   return fitted_gemm(card, points, source);
 }
 
@@ -177,7 +209,8 @@ Result<std::vector<OutputFile>> files_of(const CalibratedCard& calibrated, const
                                         calibrated.efficiency, source);
   if (calibrated.sustained) changed = with_sustained(std::move(changed), *calibrated.sustained);
   const Result<CardSpec> read = read_card({calibrated.card.file, changed});
-  if (!read || !is_as_fitted(*read, calibrated.efficiency)) {
+  if (!read) return read.diagnostics();  // a constant out of its range
+  if (!is_as_fitted(*read, calibrated.efficiency)) {
     SourcePlace place;
     place.file = calibrated.card.file;
     return Diagnostic{Severity::error, place, "the file's [efficiency] cannot be changed",

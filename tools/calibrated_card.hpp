@@ -38,7 +38,8 @@ struct OutputFile {
   std::string text;
 };
 
-/// The card's file in `folder`, and the residuals that lie beside it. Error: a file whose [efficiency] cannot be changed.
+/// The card's file in `folder`, and the residuals that lie beside it. Errors: a constant that no card's file may have, a
+/// file whose [efficiency] cannot be changed.
 Result<std::vector<OutputFile>> files_of(const CalibratedCard& calibrated, const std::string& folder,
                                          const std::string& source);
 

@@ -152,6 +152,15 @@ FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, 
   return fit;
 }
 
+bool has_shapes_to_hold_out(std::span<const GemmPoint> points) {
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const auto held_out = std::count_if(points.begin(), points.end(),
+                                        [part](const GemmPoint& one) { return is_held_out(one.shape, part, parts); });
+    if (points.size() - static_cast<std::size_t>(held_out) < fewest_to_fit) return false;
+  }
+  return true;
+}
+
 FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<const GemmPoint> points,
                        const std::string& source) {
   const Precision precision = points.front().shape.precision;

@@ -20,6 +20,9 @@ struct FittedGemm {
 /// Fits one precision of a card and its held-out errors, in `parts` parts; the interval is the 90th percentile.
 FittedGemm fitted_gemm(const CardSpec& card, std::span<const GemmPoint> points, const std::string& source);
 
+/// Whether enough products are left to fit, whichever part of the weight shapes is held out.
+bool has_shapes_to_hold_out(std::span<const GemmPoint> points);
+
 /// For a card with few products: the constants of `other`, which must have its own, and the efficiency that puts the
 /// median error at zero. The interval is the widest that a card left out of the fit needed.
 FittedGemm scaled_gemm(const CardSpec& card, const CardSpec& other, std::span<const GemmPoint> points,

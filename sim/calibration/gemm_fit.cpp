@@ -31,7 +31,7 @@ std::vector<double> packed(const GemmConstants& c) {
 }
 
 GemmConstants unpacked(const std::vector<double>& x, bool casts) {
-  return {.efficiency = std::clamp(std::exp(x[0]), 0.05, 1.2),
+  return {.efficiency = std::clamp(std::exp(x[0]), least_gemm_efficiency, most_gemm_efficiency),
           .partial_wave = std::clamp(x[1], 0.0, 1.0),
           .small_tile = std::clamp(x[2], 0.0, 0.5),
           .depth_start = std::clamp(std::exp(x[3]), 1.0, 1000.0),
@@ -101,8 +101,7 @@ Result<std::vector<GemmPoint>> read_gemm_points(const SourceText& source) {
 }
 
 GemmCalibration fit_gemm(const CardSpec& card, std::span<const GemmPoint> points, const GemmFitOptions& options) {
-  constexpr std::size_t fewest = 20;
-  expects(points.size() >= fewest, "enough products to fit nine constants");
+  expects(points.size() >= fewest_to_fit, "enough products to fit nine constants");
   const bool casts = casts_activations(points.front().shape.precision);
   const std::vector<GemmPoint> used = thinned(points, options.most_points);
   const auto loss = [&](const std::vector<double>& x) {

@@ -37,7 +37,10 @@ struct GemmFitOptions {
   std::size_t most_points = 100'000;  ///< evenly thinned down to about these, for constants only
 };
 
-/// Constants and residuals of one card in one precision; needs at least 20 points, all of that precision.
+/// Fewer points than these are not fitted.
+inline constexpr std::size_t fewest_to_fit = 20;
+
+/// Constants and residuals of one card in one precision; needs at least fewest_to_fit points, all of that precision.
 GemmCalibration fit_gemm(const CardSpec& card, std::span<const GemmPoint> points, const GemmFitOptions& options = {});
 
 /// Constants that several cards share, each with an efficiency of its own, which the result leaves at its default.

@@ -115,7 +115,8 @@ void add_gemm_keys(std::vector<Key<CardSpec>>& keys, const std::string& word, Pr
     };
     keys.push_back(gemm_key(word, precision, name, reach, Text{}, meaning));
   };
-  constant("efficiency", &GemmConstants::efficiency, {0.05, 1.2}, "of the dense peak, before all losses below");
+  constant("efficiency", &GemmConstants::efficiency, {least_gemm_efficiency, most_gemm_efficiency},
+           "of the dense peak, before all losses below");
   constant("partial_wave", &GemmConstants::partial_wave, {0.0, 1.0}, "share of the last wave's idle SMs that is paid");
   constant("small_tile", &GemmConstants::small_tile, {0.0, 0.5}, "loss of tiles below 128 x 128");
   constant("depth_start", &GemmConstants::depth_start, {0.0, 1000.0}, "elements of K that starting a tile costs");

@@ -31,6 +31,9 @@ struct GemmConstants {
   bool operator==(const GemmConstants&) const = default;
 };
 
+/// What a card's file may state as GemmConstants::efficiency.
+inline constexpr double least_gemm_efficiency = 0.05, most_gemm_efficiency = 1.2;
+
 /// Measured time over modelled time, as natural logarithm, on a grid: for each weight shape (n, k) one value for each
 /// m.
 struct GemmResiduals {

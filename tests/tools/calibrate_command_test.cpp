@@ -170,6 +170,17 @@ TEST_CASE("nothing is written unless everything could be fitted", "[tools]") {
   CHECK(refused(good + "gemm,h200-sxm,product,bf16,8192x8192x8192,1.5,ms,\n") ==
         "error: 1 products of h200-sxm in bf16 are too few\n"
         "hint: measure at least 40 of ten weight shapes, or scale another card's fit: --like h200-sxm\n");
+  // A size in bytes, or a time in the wrong unit: neither was told of the products.
+  const std::string huge = "gemm,h200-nvl,product,bf16,1000000000x8192x8192,1.5,ms,\n";
+  CHECK(has(refused(good + huge, {"--like", "h200-sxm"}),
+            ", a card's file has 0.05 to 1.2: products are faster than the card can be, 1000000000x8192x8192 most of "
+            "all\n    3 | " + huge + "      | ^\nhint: see the sizes and units of the rows, and [peak] of "));
+  CHECK(refused(good + huge, {"--like", "h200-sxm"}).starts_with(":3:1: error: gemm.bf16.efficiency of h200-nvl would be "));
+  CHECK(has(refused(good + "gemm,h200-nvl,product,bf16,8192x8192x8192,1500,ms,\n", {"--like", "h200-sxm"}),
+            "products are slower than the card can be, 8192x8192x8192 most of all\n"));
+  std::string one_shape;
+  for (int m = 1; m <= 44; ++m) one_shape += "gemm,h200-sxm,product,bf16," + std::to_string(128 * m) + "x8192x8192,1,ms,\n";
+  CHECK(has(refused(one_shape), "error: 44 products of h200-sxm in bf16 are of too few weight shapes (N, K): "));
   CHECK(has(refused(good + "memory,h200,copy,fp32,2000000000,4080,GB/s,\n"), "error: there is no card \"h200\"\n"));
   CHECK(has(refused(good + "copy,h200-sxm,0>9,,1000,1,ms,\n", {"--server", "8x-h200-sxm-hgx", "--server-out", data.path("s.toml")}),
             ":3:1: error: there is no card 9 in 8x-h200-sxm-hgx\n"));
