@@ -3,6 +3,7 @@
 #include "collective/nccl/fit.hpp"
 #include "collective/solo.hpp"
 #include "collective_setup.hpp"
+#include "config/csv.hpp"
 #include "size_range.hpp"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace takt {
@@ -55,11 +58,30 @@ CollectiveCaseSetup setup_of_own(const CollectiveCase& one) {
   return {one.table, one.ranks, one.machine, fmt::format("0-{}", one.ranks - 1), {}, 0.0, ""};
 }
 
+using MachinesOfTables = std::set<std::pair<std::string, std::string>>;
+
+/// Which machine each of the project's tables is of: its setups are of no other.
+Result<MachinesOfTables> machines_of_tables(const std::string& folder) {
+  const Result<SourceText> text = read_text_file(folder + "/rows.csv");
+  if (!text) return text.diagnostics();
+  const Result<std::vector<CollectiveCase>> cases = read_collective_cases(*text);
+  if (!cases) return cases.diagnostics();
+  MachinesOfTables machines;
+  for (const CollectiveCase& one : *cases) machines.emplace(one.table, one.machine);
+  return machines;
+}
+
+/// What the project's files know of setups.
+struct KnownSetups {
+  std::vector<CollectiveCaseSetup> setups;
+  MachinesOfTables machines;
+};
+
 /// The machines of the list, each built when first asked for.
 class Machines {
  public:
-  Machines(std::vector<CollectiveCaseSetup> setups, const ValidationRows& rows, Library& library)
-      : setups_(std::move(setups)), rows_(rows), library_(library) {}
+  Machines(KnownSetups known, const ValidationRows& rows, Library& library)
+      : known_(std::move(known)), rows_(rows), library_(library) {}
 
   struct Machine {
     CollectiveCaseSetup row;
@@ -68,16 +90,19 @@ class Machines {
   };
 
   Result<const Machine*> of(const CollectiveCase& one) {
-    const auto key = std::pair(one.table, one.ranks);
-    const auto known = machines_.find(key);
-    if (known != machines_.end()) return &known->second;
-    const auto listed = std::find_if(setups_.begin(), setups_.end(), [&one](const CollectiveCaseSetup& row) {
+    const auto key = std::tuple(one.table, one.machine, one.ranks);
+    const auto built = machines_.find(key);
+    if (built != machines_.end()) return &built->second;
+    const auto& setups = known_.setups;
+    auto listed = std::find_if(setups.begin(), setups.end(), [&one](const CollectiveCaseSetup& row) {
       return row.table == one.table && row.ranks == one.ranks;
     });
-    if (listed == setups_.end() && !rows_.table)
+    // A user's table may have the name of a table of the project, and be of another machine.
+    if (!known_.machines.contains({one.table, one.machine})) listed = setups.end();
+    if (listed == setups.end() && !rows_.table)
       return Diagnostic{Severity::error, one.place, fmt::format("no setup for {} with {} ranks", one.table, one.ranks),
                         "add it to setups.csv"};
-    CollectiveCaseSetup row = listed == setups_.end() ? setup_of_own(one) : *listed;
+    CollectiveCaseSetup row = listed == setups.end() ? setup_of_own(one) : *listed;
     Result<CollectiveSetup> setup = set_up(row, rows_.folder, library_);
     if (!setup) return at_row(setup.diagnostics(), one);
     Machine machine{std::move(row), std::make_unique<CollectiveSetup>(*std::move(setup)), nullptr};
@@ -86,18 +111,20 @@ class Machines {
   }
 
  private:
-  /// Settings have no place of their own: what is wrong with them is wrong with the row that asked.
+  /// Settings have no place of their own: what is wrong with them is wrong with the machine of the row that asked.
   static Diagnostics at_row(Diagnostics errors, const CollectiveCase& one) {
     for (Diagnostic& error : errors) {
-      if (error.place.line == 0 || error.place.file == "command line") error.place = one.place;
+      if (error.place.line == 0 || error.place.file == "command line") error.place = place_of_cell(one.place, machine_cell);
     }
     return errors;
   }
 
-  std::vector<CollectiveCaseSetup> setups_;
+  static constexpr std::size_t machine_cell = 4;
+
+  KnownSetups known_;
   const ValidationRows& rows_;
   Library& library_;
-  std::map<std::pair<std::string, std::int64_t>, Machine> machines_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Machine> machines_;
 };
 
 Result<std::vector<Prepared>> prepare_rows(const std::vector<CollectiveCase>& cases, Machines& machines) {
@@ -155,7 +182,9 @@ Result<std::vector<CollectiveOutcome>> validate_collectives(const ValidationRows
   if (!cases) return cases.diagnostics();
   Result<std::vector<CollectiveCaseSetup>> setups = read_collective_setups(*setups_text);
   if (!setups) return setups.diagnostics();
-  Machines machines(*std::move(setups), from, library);
+  Result<MachinesOfTables> known = machines_of_tables(from.folder);
+  if (!known) return known.diagnostics();
+  Machines machines({*std::move(setups), *std::move(known)}, from, library);
   Result<std::vector<Prepared>> rows = prepare_rows(*cases, machines);
   if (!rows) return rows.diagnostics();
   for (Prepared& row : *rows) row.outcome.predicted_us = row.predicted_us(recorded_constants());

@@ -3,14 +3,10 @@
 #include "report/memory_validation.hpp"
 #include "validation.hpp"
 
-#include <fmt/format.h>
 #include <utility>
 
 namespace takt {
 namespace {
-
-/// Rows that leave by this rule are held against the range of reserved memory.
-constexpr const char* reserved_rule = "reserved";
 
 /// Runs a row's scenario; whatever is wrong with it goes into the outcome.
 void predict(MemoryOutcome& outcome, const SourceText& scenario, SharedParts& parts) {
@@ -30,6 +26,21 @@ void predict(MemoryOutcome& outcome, const SourceText& scenario, SharedParts& pa
   outcome.peak_op = memory.peak_op;
 }
 
+/// Whether a row is held against a prediction.
+bool is_compared(const StepCase& row) {
+  return row.excluded.empty() || row.excluded == reserved_rule;
+}
+
+/// What is wrong with what the rows say of their memory.
+Diagnostics wrong_cells(const std::vector<StepCase>& cases) {
+  Diagnostics errors;
+  for (const StepCase& one : cases) {
+    if (!is_compared(one)) continue;
+    for (Diagnostic& wrong : wrong_memory_cells(one)) errors.push_back(std::move(wrong));
+  }
+  return errors;
+}
+
 }  // namespace
 
 Result<ValidatedPart> validate_memory(const ValidationRows& rows, Library& library) {
@@ -40,25 +51,19 @@ Result<ValidatedPart> validate_memory(const ValidationRows& rows, Library& libra
   const Result<StepLegend> legend = read_step_legend(rows.folder);
   if (!legend) return legend.diagnostics();
   SharedParts parts(library);
+  if (Diagnostics wrong = wrong_cells(*cases); !wrong.empty()) return wrong;
   MemoryReport report;
   report.rules = legend->rules;
   for (const StepCase& one : *cases) {
     const bool reserved = one.excluded == reserved_rule;
-    if (!one.excluded.empty() && !reserved) {
+    if (!is_compared(one)) {
       report.excluded.push_back(one);
       continue;
     }
     MemoryOutcome outcome;
     outcome.row = one;
     outcome.measure = reserved ? MemoryMeasure::reserved : MemoryMeasure::allocated;
-    const std::optional<Bytes> measured = measured_bytes(one);
-    if (!measured) {
-      SourcePlace place;
-      place.file = text->file;
-      return Diagnostic{Severity::error, place, fmt::format("row {} has no peak of memory in a known unit", one.row),
-                        "units are bytes, MB, MiB, GB and GiB"};
-    }
-    outcome.measured = *measured;
+    outcome.measured = measured_bytes(one).value();
     const Result<SourceText> scenario = step_scenario(one, *legend, rows.folder + "/" + one.row + ".toml");
     if (!scenario) return scenario.diagnostics();
     predict(outcome, *scenario, parts);

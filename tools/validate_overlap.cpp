@@ -34,17 +34,30 @@ Result<std::vector<InterferenceOutcome>> interference_outcomes(const SourceText&
   return outcomes;
 }
 
-/// A step that cannot run says why in the table. Scenarios lie beside the rows.
+/// Scenarios lie beside the rows.
+Result<SourceText> scenario_of(const RunCase& row) {
+  const std::filesystem::path folder = std::filesystem::path(row.place.file).parent_path();
+  Result<SourceText> scenario = read_text_file((folder / row.scenario).string());
+  if (scenario) return scenario;
+  const Diagnostic& why = scenario.diagnostics().front();
+  return Diagnostic{Severity::error, place_of_cell(row.place, 0),
+                    "scenario " + why.place.file + ": " + why.message, "name a file beside this table"};
+}
+
+/// A step that cannot run says why in the table. Errors: every scenario that cannot be read.
 Result<std::vector<RunOutcome>> run_outcomes(const SourceText& text, Library& library) {
-  const std::string folder = std::filesystem::path(text.file).parent_path().string();
   const Result<std::vector<RunCase>> cases = read_run_cases(text);
   if (!cases) return cases.diagnostics();
   std::vector<RunOutcome> outcomes;
+  Diagnostics errors;
   for (const RunCase& row : *cases) {
     RunOutcome outcome{row, {}, {}};
     if (row.not_modelled.empty()) {
-      const Result<SourceText> scenario = read_text_file(folder.empty() ? row.scenario : folder + "/" + row.scenario);
-      if (!scenario) return scenario.diagnostics();
+      const Result<SourceText> scenario = scenario_of(row);
+      if (!scenario) {
+        errors.push_back(scenario.diagnostics().front());
+        continue;
+      }
       const Result<FinishedRun> finished = run(*scenario, {}, library, {});
       if (finished)
         outcome.predicted = finished->result.metrics.communication.overlap_ratio;
@@ -53,6 +66,7 @@ Result<std::vector<RunOutcome>> run_outcomes(const SourceText& text, Library& li
     }
     outcomes.push_back(std::move(outcome));
   }
+  if (!errors.empty()) return errors;
   return outcomes;
 }
 

@@ -29,7 +29,7 @@ Diagnostic CsvTable::error_at(const CsvRow& row, std::string what, std::string h
 
 Diagnostic CsvTable::error_in(const CsvRow& row, std::size_t cell, std::string what, std::string hint) const {
   Diagnostic error = error_at(row, std::move(what), std::move(hint));
-  error.place.column = static_cast<std::uint32_t>(csv_cell_start(row.text, cell) + 1);
+  error.place = place_of_cell(std::move(error.place), cell);
   return error;
 }
 
@@ -74,6 +74,11 @@ Result<CsvTable> read_csv(const SourceText& source, std::string_view header) {
 bool has_columns(const SourceText& source, std::string_view header) {
   const Result<CsvTable> table = read_csv(source);
   return table && table->header == csv_cells(header);
+}
+
+SourcePlace place_of_cell(SourcePlace row, std::size_t cell) {
+  row.column = static_cast<std::uint32_t>(csv_cell_start(row.line_text, cell) + 1);
+  return row;
 }
 
 std::optional<double> number_in(std::string_view cell) {

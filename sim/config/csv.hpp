@@ -43,6 +43,9 @@ Result<CsvTable> read_csv(const SourceText& source, std::string_view header);
 /// Whether a table starts with the columns `header`.
 bool has_columns(const SourceText& source, std::string_view header);
 
+/// The place of the `cell`th cell, from 0, of the row at `row`, which has its line's text.
+SourcePlace place_of_cell(SourcePlace row, std::size_t cell);
+
 /// The whole cell as a finite number, or nothing.
 std::optional<double> number_in(std::string_view cell);
 

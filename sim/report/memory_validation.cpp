@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -25,6 +26,23 @@ struct Unit {
 };
 constexpr std::array<Unit, 5> units = {
     {{"bytes", 1.0}, {"GB", 1e9}, {"MB", 1e6}, {"GiB", 1073741824.0}, {"MiB", 1048576.0}}};
+
+constexpr double most_bytes = 1e15;
+
+const Unit* unit_named(const std::string& name) {
+  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& one) { return one.name == name; });
+  return unit == units.end() ? nullptr : &*unit;
+}
+
+/// Whether `word` stands in `text` by itself, between what is no letter.
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return false;
+}
 
 bool is_scored(const MemoryOutcome& outcome) {
   return outcome.measure == MemoryMeasure::allocated && outcome.not_predicted.empty();
@@ -145,9 +163,39 @@ std::string left_out(const MemoryReport& report) {
 
 std::optional<Bytes> measured_bytes(const StepCase& row) {
   const std::optional<double> number = number_in(row.memory);
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == row.memory_unit; });
-  if (!number || unit == units.end() || !(*number > 0.0)) return std::nullopt;
+  const Unit* unit = unit_named(row.memory_unit);
+  if (!number || unit == nullptr || !(*number > 0.0) || *number * unit->bytes > most_bytes) return std::nullopt;
   return Bytes(std::llround(*number * unit->bytes));
+}
+
+std::optional<MemoryMeasure> measure_named(std::string_view kind) {
+  const bool allocated = has_word(kind, "alloc") || has_word(kind, "allocated") || has_word(kind, "active");
+  const bool reserved = has_word(kind, "reserved");
+  if (allocated == reserved) return std::nullopt;
+  return allocated ? MemoryMeasure::allocated : MemoryMeasure::reserved;
+}
+
+Diagnostics wrong_memory_cells(const StepCase& row) {
+  Diagnostics errors;
+  const auto wrong = [&](const char* column, std::string what, std::string hint) {
+    errors.push_back({Severity::error, place_in(row, column), std::move(what), std::move(hint)});
+  };
+  const std::string row_name = "row " + row.row;
+  const bool known_unit = unit_named(row.memory_unit) != nullptr;
+  if (known_unit && !measured_bytes(row))
+    wrong("memory", row_name + " has no peak of memory", "a number above 0 and below 1e15 bytes");
+  if (!known_unit)
+    wrong("memory_unit", row_name + " has no peak of memory in a known unit", "units are bytes, MB, MiB, GB and GiB");
+  const std::optional<MemoryMeasure> measure = measure_named(row.memory_kind);
+  if (!measure)
+    wrong("memory_kind", row_name + " does not say whether its memory was allocated or reserved",
+          "allocated (or active) or reserved, also within more words: max_memory_allocated");
+  else if (*measure == MemoryMeasure::reserved && row.excluded.empty())
+    wrong("memory_kind", row_name + " has reserved memory, and a row that is scored has allocated memory",
+          "with \"reserved\" as excluded it is compared with the range of reserved memory");
+  else if (*measure == MemoryMeasure::allocated && row.excluded == reserved_rule)
+    wrong("memory_kind", row_name + " has allocated memory, and is excluded as reserved", "leave excluded empty");
+  return errors;
 }
 
 double MemoryOutcome::error() const {

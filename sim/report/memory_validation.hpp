@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace takt {
@@ -16,6 +17,17 @@ std::optional<Bytes> measured_bytes(const StepCase& row);
 
 /// A row by what it is held against.
 enum class MemoryMeasure { allocated, reserved };
+
+/// Rows that leave by this rule are held against the range of reserved memory.
+inline constexpr const char* reserved_rule = "reserved";
+
+/// What a publisher's words for a peak mean: "max_memory_allocated rank0" and "peak active" are allocated, "peak reserved"
+/// is reserved; nothing for words that say neither or both.
+std::optional<MemoryMeasure> measure_named(std::string_view kind);
+
+/// What is wrong with the memory, memory_unit and memory_kind of a row that is held against a prediction, each at its
+/// cell: no positive number, an unknown unit, a kind that does not say or that belongs under the other measure.
+Diagnostics wrong_memory_cells(const StepCase& row);
 
 struct MemoryOutcome {
   StepCase row;

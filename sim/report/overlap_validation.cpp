@@ -61,7 +61,7 @@ Result<InterferenceCase> interference_of(const CsvTable& table, const CsvRow& so
 
 Result<RunCase> run_of(const CsvTable& table, const CsvRow& source) {
   const std::vector<std::string>& cells = source.cells;
-  RunCase row{cells[0], cells[1], cells[2], 0.0, cells[3], cells[4]};
+  RunCase row{cells[0], cells[1], cells[2], 0.0, cells[3], cells[4], table.error_at(source, "").place};
   if (!row.not_modelled.empty()) return row;
   const std::string_view text = cells[2];
   const auto measured = text.ends_with(" %") ? number_in(text.substr(0, text.size() - 2)) : std::nullopt;

@@ -38,6 +38,7 @@ struct RunCase {
   double measured = 0.0;     ///< a fraction; of modelled rows only
   std::string not_modelled;
   std::string source;
+  SourcePlace place{};  ///< of the row, whose first cell is the scenario
 };
 
 inline constexpr std::string_view run_columns = "scenario,metric,measured,not_modelled,source";

@@ -1,5 +1,7 @@
 #include "report/step_cases.hpp"
 
+#include "base/contract.hpp"
+#include "base/csv.hpp"
 #include "base/text.hpp"
 #include "report/table.hpp"
 
@@ -126,6 +128,13 @@ Result<std::vector<StepCase>> read_step_cases(const SourceText& source) {
   return read_rows<StepCase>(source, step_columns, case_of);
 }
 
+SourcePlace place_in(const StepCase& row, std::string_view column) {
+  const std::vector<std::string> columns = csv_cells(step_columns);
+  const auto found = std::find(columns.begin(), columns.end(), column);
+  expects(found != columns.end(), "a column of steps");
+  return place_of_cell(row.place, static_cast<std::size_t>(found - columns.begin()));
+}
+
 Result<StepLegend> read_step_legend(const std::string& folder) {
   const Result<CsvTable> machines = table_of(folder + "/machines.csv", "machine,topology,cards,settings,assumed");
   if (!machines) return machines.diagnostics();
@@ -159,7 +168,7 @@ Result<Overrides> step_keys(const StepCase& one, const StepLegend& legend) {
   const bool inline_stack = one.stack.empty() || one.stack.find('=') != std::string::npos;
   if (stack == legend.stacks.end() && !inline_stack)
     return Diagnostic{Severity::error,
-                      {},
+                      place_in(one, "stack"),
                       fmt::format("row {} has an unknown stack \"{}\"", one.row, one.stack),
                       "name one of stacks.csv, or write keys: parallel.strategy=fsdp2;finetune.method=lora"};
   const Overrides settings = inline_stack ? settings_in(one.stack) : stack->second;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace takt {
@@ -32,6 +33,9 @@ inline constexpr const char* step_columns =
 
 /// Errors: another header, a cell that is no positive number where one must be.
 Result<std::vector<StepCase>> read_step_cases(const SourceText& source);
+
+/// The cell of a row in the column of that name, one of step_columns.
+SourcePlace place_in(const StepCase& row, std::string_view column);
 
 /// How the machines and stacks that rows name are written as keys of a scenario.
 struct StepLegend {

@@ -43,6 +43,18 @@ TEST_CASE("peaks are read in the unit that a publisher gives", "[report]") {
   CHECK_FALSE(measured_bytes(row("a", "p", "0", "GB")));
 }
 
+TEST_CASE("a kind of memory is told by the words of whoever measured it", "[report]") {
+  for (const char* kind : {"allocated", "active", "torch peak alloc delta+init (HF Trainer)", "max_memory_allocated rank0"}) {
+    CAPTURE(kind);
+    CHECK(measure_named(kind) == MemoryMeasure::allocated);
+  }
+  CHECK(measure_named("max reserved (torch)") == MemoryMeasure::reserved);
+  for (const char* kind : {"", "peak", "not stated", "unallocated", "allocated or reserved"}) {
+    CAPTURE(kind);
+    CHECK_FALSE(measure_named(kind));
+  }
+}
+
 TEST_CASE("medians: over rows, and over publishers' medians", "[report]") {
   // Others: one publisher with 1, 2, 3 %, another with 20 %: over rows 2.5 %, over publishers 11 %.
   std::vector<MemoryOutcome> outcomes = {off_by("a", 1), off_by("a", -2), off_by("a", 3), off_by("b", 20),

@@ -1,6 +1,8 @@
 // takt validate: rows in, rows out, for each kind of rows.
 #include "catch.hpp"
 #include "config/csv.hpp"
+#include "report/overlap_validation.hpp"
+#include "report/step_cases.hpp"
 #include "support/command.hpp"
 
 #include <algorithm>
@@ -65,7 +67,7 @@ const std::vector<Kind>& kinds() {
        "h200-sxm,bf16,8192,0,8192,1.5", ":2:20: error: m, n and k are whole numbers, at least 1"},
       {"collectives", "table,op,ranks,class,machine,bytes,measured_us\nmine,all_gather,8,NVSwitch,8x-h200-sxm-hgx,1073741824,2800\n",
        "measured_us", "predicted_us", "mine,all_gather,8,NVSwitch,no-such-box,1073741824,2800",
-       ":2:1: error: there is no server or cluster \"no-such-box\""},
+       ":2:28: error: there is no server or cluster \"no-such-box\""},
       {"overlap",
        "card,kernel,shape,beside,ctas,traffic_GBps,measured_percent,not_modelled,source\nh200-sxm,gemm,8192x8192x8192,x,16,0,80,,me\n",
        "measured_percent", "predicted_percent", "h200-sxm,gemm,8192x8192,x,16,0,80,,me",
@@ -73,7 +75,7 @@ const std::vector<Kind>& kinds() {
       {"memory", steps + "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,40,GB,allocated,,me\n",
        "measured_bytes", "predicted_bytes",
        "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,40,pages,allocated,,me",
-       ": error: row mine has no peak of memory in a known unit"},
+       ":2:87: error: row mine has no peak of memory in a known unit"},
       {"steps", steps + "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,,,,,me\n",
        "measured_s", "predicted_s",
        "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,none,1,1.5,,,,,me",
@@ -114,6 +116,59 @@ TEST_CASE("a row of a user that cannot be read or predicted is refused with its 
     CHECK(outcome.err.starts_with(rows.path() + kind.message));
     CHECK_FALSE(std::filesystem::exists(out.path()));
   }
+}
+
+TEST_CASE("cells of a user's rows that say what cannot be compared are refused at their place", "[tools]") {
+  const auto said = [](const std::string& option, const std::string& header, const std::string& rows) {
+    const TemporaryFile file("cells.csv", header + '\n' + rows);
+    const test::Outcome outcome = takt_command({"validate", option, "--table", file.path()});
+    CHECK(outcome.status == ExitStatus::invalid);
+    CHECK(outcome.out == "");
+    std::string text = outcome.err;
+    for (std::size_t at = text.find(file.path()); at != std::string::npos; at = text.find(file.path()))
+      text.replace(at, file.path().size(), "FILE");
+    return text;
+  };
+  const std::string begin = "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,parallel.strategy=fsdp2,full,2048,1,1,1.5,";
+  const auto memory = [&](const std::string& cells) { return said("--memory", step_columns, begin + cells + ",me\n"); };
+  // Any text was a kind of memory, and a peak that is none had no place.
+  CHECK(memory("much,GB,allocated,") ==
+        "FILE:2:84: error: row mine has no peak of memory\n    2 | " + begin + "much,GB,allocated,,me\n      | " +
+            std::string(83, ' ') + "^\nhint: a number above 0 and below 1e15 bytes\n");
+  CHECK(memory("40,GB,alocated,") ==
+        "FILE:2:90: error: row mine does not say whether its memory was allocated or reserved\n    2 | " + begin +
+            "40,GB,alocated,,me\n      | " + std::string(89, ' ') +
+            "^\nhint: allocated (or active) or reserved, also within more words: max_memory_allocated\n");
+  CHECK(has(memory("40,GB,peak reserved,"), "FILE:2:90: error: row mine has reserved memory, and a row that is scored "));
+  CHECK(has(memory("40,GB,allocated,reserved"), "FILE:2:90: error: row mine has allocated memory, and is excluded "));
+  CHECK(has(memory("-1,pages,,"), "FILE:2:87: error: row mine has no peak of memory in a known unit\n"));
+  CHECK(has(memory("-1,pages,,"), "FILE:2:93: error: row mine does not say "));
+  CHECK(has(said("--memory", step_columns, "mine,me,box,8x-h100-sxm-hgx,llama-3.1-8b,pft,full,2048,1,1,1.5,40,GB,active,,me\n"),
+            "FILE:2:42: error: row mine has an unknown stack \"pft\"\n"));
+  // A table of the project's has setups of its own machine, which another machine of the user's is not.
+  const std::string collectives = "table,op,ranks,class,machine,bytes,measured_us";
+  CHECK(has(said("--collectives", collectives, "aic_h200_sxm_nvswitch,all_gather,8,NVSwitch,no-such-box,1073741824,2800\n"),
+            "FILE:2:45: error: there is no server or cluster \"no-such-box\"\n"));
+  CHECK(has(said("--collectives", collectives,
+                 "mine,all_gather,8,NVSwitch,8x-h200-sxm-hgx,1073741824,2800\n"
+                 "mine,all_gather,8,NVSwitch,no-such-box,1073741824,2800\n"),
+            "FILE:3:28: error: there is no server or cluster \"no-such-box\"\n"));
+  const std::string run = "no-such.toml,communication hidden by compute,92.5 %,,me\n";
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  CHECK(said("--overlap", std::string(run_columns), run + run.substr(3)) ==
+        "FILE:2:1: error: scenario " + folder + "/no-such.toml: cannot be read: No such file or directory\n    2 | " + run +
+            "      | ^\nhint: name a file beside this table\nFILE:3:1: error: scenario " + folder +
+            "/such.toml: cannot be read: No such file or directory\n    3 | " + run.substr(3) +
+            "      | ^\nhint: name a file beside this table\n");
+}
+
+TEST_CASE("rows of the project's own tables keep their setups in a user's file", "[tools]") {
+  const TemporaryFile rows("project.csv",
+                           "table,op,ranks,class,machine,bytes,measured_us\n"
+                           "aic_h200_sxm_nvswitch,all_gather,8,NVSwitch,aic_h200,1073741824,2800\n");
+  const test::Outcome outcome = takt_command({"validate", "--collectives", "--table", rows.path()});
+  CHECK(outcome.err == "");
+  CHECK(outcome.status == ExitStatus::done);
 }
 
 TEST_CASE("another kind's columns are refused, a card that lacks a precision too", "[tools]") {
