@@ -200,7 +200,6 @@ class FluidNetwork {
   void touch(std::uint32_t resource);
   void note_rate(Duration now, std::uint32_t resource);
   void set_highest(Running& running) const;
-  void begin(Duration now, const Flow& flow, std::uint32_t slot, std::uint32_t region, FlowSerial serial);
   void attach(Duration now, std::uint32_t activity);
   bool detach(Duration now, std::uint32_t activity);
   void take_due(Front& front, Duration now);

@@ -94,7 +94,7 @@ class Run {
     std::uint32_t open = 0;                  // parts that must be done before
     // What its time was charged to: most often all of it to one cause, else a range in CommState::charges, of its region.
     std::uint32_t resource_or_first = 0;
-    std::uint16_t charge_count = 0;
+    std::uint32_t charge_count = 0;
     Cause cause = Cause::none;
   };
   /// A part that waits for another. Of those it waits for, some may end in one region while others end in another.

@@ -10,7 +10,6 @@
 #include <limits>
 #include <numeric>
 
-#include "base/contract.hpp"
 #include "engine/run.hpp"
 
 namespace takt {
@@ -129,8 +128,7 @@ void Run::end_flows_of(std::uint32_t region) {
 }
 
 void Run::keep_charges(Part& part, const std::vector<Charge>& charges, std::vector<Charge>& kept) {
-  part.charge_count = static_cast<std::uint16_t>(charges.size());
-  expects(part.charge_count == charges.size(), "a message has too many charges");
+  part.charge_count = static_cast<std::uint32_t>(charges.size());
   if (charges.size() == 1) {
     part.cause = charges.front().cause;
     part.resource_or_first = static_cast<std::uint32_t>(charges.front().resource);
@@ -149,7 +147,8 @@ void Run::end_part(Lane& lane, PartId id, FlowSerial serial, const std::vector<C
   if (lane.ended.empty() || lane.ended.back().comm != id.comm) lane.ended.push_back({id.comm, 0, 0, 0});
   Ended& ended = lane.ended.back();
   ++ended.count;
-  ended.last_part = id.part;
+  // Parts without work all end last: of them the one with the highest number, whoever released it.
+  ended.last_part = serial == ended.serial ? std::max(ended.last_part, id.part) : id.part;
   ended.serial = serial;
   for (std::uint32_t s = order.first_successor[id.part]; s < order.first_successor[id.part + 1]; ++s) {
     const Successor next = order.successors[s];
@@ -236,21 +235,23 @@ void Run::settle_batches() {
   }
 }
 
-/// Whether there were any in what starts now.
+/// Ends the parts without work among what starts now; whether there were any. They leave their batch: what ends a call may
+/// begin the communicator's next at this very instant.
 bool Run::end_workless_parts() {
   static const std::vector<Charge> no_charges;
   constexpr FlowSerial after_all = std::numeric_limits<FlowSerial>::max();
   bool any = false;
   for (; looked_at_ < starting_.size(); ++looked_at_) {
-    const BatchRef at = starting_[looked_at_];
-    const std::uint32_t comm = lanes_[at.lane].batches[at.batch].comm;
-    const std::size_t count = lanes_[at.lane].batches[at.batch].parts.back().size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t part = lanes_[at.lane].batches[at.batch].parts.back()[i];
-      if (has_work(activity_of({comm, part}))) continue;
-      end_part(lanes_.back(), {comm, part}, after_all, no_charges);
-      any = true;
-    }
+    Batch& batch = lanes_[starting_[looked_at_].lane].batches[starting_[looked_at_].batch];
+    const std::uint32_t comm = batch.comm;
+    std::vector<std::uint32_t>& parts = batch.parts.back();
+    const auto first = std::stable_partition(parts.begin(), parts.end(), [&](std::uint32_t part) {
+      return has_work(activity_of({comm, part}));
+    });
+    const std::vector<std::uint32_t> workless(first, parts.end());
+    parts.erase(first, parts.end());
+    for (const std::uint32_t part : workless) end_part(lanes_.back(), {comm, part}, after_all, no_charges);
+    any = any || !workless.empty();
   }
   return any;
 }
@@ -283,7 +284,6 @@ void Run::start_parts_of(std::uint32_t region) {
     const auto comm = static_cast<std::uint32_t>(word >> 32U);
     const auto part = static_cast<std::uint32_t>(word & 0xffffffffU);
     const Activity& activity = activity_of({comm, part});
-    if (!has_work(activity)) continue;
     fluid_.start_in(region, now_,
                     {.work = activity.work,
                      .cap = activity.cap,

@@ -2,6 +2,7 @@
 #include "engine/executor.hpp"
 #include "engine/team.hpp"
 
+#include <algorithm>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -11,6 +12,9 @@
 namespace takt {
 namespace {
 
+/// Calls are short: more threads than this are not worth waking.
+constexpr std::size_t most_in_a_team = 8;
+
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(std::size_t threads)
@@ -18,7 +22,8 @@ class TbbExecutor final : public Executor {
         control_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {}
   void for_each_kept(std::size_t count, const std::function<void(std::size_t)>& body) override {
-    if (!team_) team_ = std::make_unique<Team>(threads_);  // TBB's loops give an index to any thread, and wake it late
+    // TBB's loops give an index to any thread, and wake it late.
+    if (!team_) team_ = std::make_unique<Team>(std::min(threads_, most_in_a_team));
     team_->for_each(count, body);
   }
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body) override {

@@ -36,7 +36,7 @@ Team::Team(std::size_t threads) : members_(threads), credit_(most_credit), next_
 
 Team::~Team() {
   stopping_.store(true, std::memory_order_relaxed);
-  call_.fetch_add(1, std::memory_order_release);
+  call_.fetch_add(1);
   call_.notify_all();
   for (Member& member : members_) {
     if (member.thread.joinable()) member.thread.join();
@@ -109,7 +109,7 @@ void Team::for_each(std::size_t count, const std::function<void(std::size_t)>& b
   body_ = &body;
   count_ = count;
   const std::uint32_t call = call_.load(std::memory_order_relaxed) + 1;
-  call_.store(call, std::memory_order_release);
+  call_.store(call);   // in one order with what notify_all looks at
   call_.notify_all();
   do_share(0);
   for (std::size_t member = 1; member < members_.size(); ++member) {
@@ -120,9 +120,12 @@ void Team::for_each(std::size_t count, const std::function<void(std::size_t)>& b
   std::chrono::nanoseconds lost{};
   for (std::size_t member = 1; member < members_.size(); ++member) lost += wait_for(members_[member], call);
   judge(lost);
+  std::exception_ptr first_failure;
   for (Member& member : members_) {
-    if (member.failure) std::rethrow_exception(std::exchange(member.failure, nullptr));
+    const std::exception_ptr failure = std::exchange(member.failure, nullptr);
+    if (!first_failure) first_failure = failure;
   }
+  if (first_failure) std::rethrow_exception(first_failure);
 }
 
 }  // namespace takt

@@ -47,6 +47,30 @@ Duration sum(const std::vector<Charge>& charges) {
 
 }  // namespace
 
+TEST_CASE("a call that has nothing to move makes way for the next at the same instant", "[engine]") {
+  // Two calls of a communicator: the first without work, the second 1e6 bytes at 1 GB/s, 1 ms, after its fixed time.
+  for (const Duration fixed : {Duration{}, us(5)}) {
+    Plan plan;
+    ResourceTable resources;
+    std::vector<std::size_t> members;
+    for (int rank = 0; rank < 2; ++rank) {
+      Script script;
+      const StreamId stream = script.stream("comm");
+      const CommSlot comm = script.comm({CollectiveCall{}, CollectiveCall{}});
+      script.call(stream, comm, 0);
+      script.call(stream, comm, 1);
+      members.push_back(add_rank(plan, resources, script, 1e12));
+    }
+    const ResourceId link = add_link(resources, "link", 1e9);
+    add_communicator(plan, members, {one_activity(0.0, {}), one_activity(1e6, {{link, 1.0}}, 0, fixed)});
+    EngineOptions options;
+    options.fold = false;
+    const Timeline timeline = simulate(plan, resources, options).value();
+    REQUIRE(timeline.ops[0][0].end == Duration{});
+    REQUIRE(timeline.end == fixed + us(1000));
+  }
+}
+
 TEST_CASE("a short chain of messages is told to all members alike", "[engine]") {
   // Three messages: 3 (10 us + 1 ms).
   const Timeline timeline = played(3);

@@ -72,4 +72,6 @@ TEST_CASE("what a body throws reaches the caller, and the next call works", "[en
     team.for_each(1, [&](std::size_t) { ++done; });
     REQUIRE(done == 1);
   }
+  REQUIRE_THROWS_AS(team.for_each(4, [](std::size_t) { throw std::runtime_error("all"); }), std::runtime_error);
+  REQUIRE_NOTHROW(team.for_each(4, [](std::size_t) {}));
 }
