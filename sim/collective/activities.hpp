@@ -29,6 +29,7 @@ std::vector<Activity> fluid_activities(std::span<const Lane> lanes, const LaneWo
                                        const CommunicatorCards& cards, const Topology& topology,
                                        const CollectiveOptions& options);
 
+/// What a collective sends message by message: see LoweredCollective.
 struct MessageParts {
   std::vector<Activity> activities;
   PartList parts;

@@ -6,7 +6,7 @@
 // component. Two cards' kernels beside one pipelined ring are then often a component of a few activities, or none at
 // all: an activity without a binding resource runs at xmax.
 //
-// All changes of one instant are told first (start, set_cap, completions), then solve() brings every changed component
+// All changes of one instant are told first (start, set_cap, completions), then solving brings every changed component
 // up to date once. Progress is kept lazily: an activity's remaining work is touched only when its rate changes.
 //
 // A component is not solved as a whole either. The set that is solved begins with what changed and with what the touched
@@ -71,9 +71,6 @@ class FluidNetwork {
   RunningId start(Duration now, const Flow& flow);
   void set_cap(RunningId id, double cap, Cause cap_cause);
 
-  /// Re-solves what changed. Call when all changes of the instant are told.
-  void solve(Duration now);
-
   /// The next instant at which an activity completes, or earlier; Duration::max() if none.
   Duration next_completion() const;
   /// How many complete then in regions, or a few more.
@@ -96,9 +93,9 @@ class FluidNetwork {
   /// ended(serial, owner, charges): charges add up to the time it ran, and may be swapped for others.
   template <class Ended>
   void complete(std::uint32_t region, Duration now, Ended ended);
-  /// The first half of solve(), a region's part.
+  /// Solves again what changed in a region, as far as it lies within it. When all changes of the instant are told.
   void solve_region(std::uint32_t region, Duration now);
-  /// The second half of solve(), when all regions are through the first.
+  /// Solves again what else changed. When all regions are solved.
   void solve_rest(Duration now);
 
   const std::vector<ResourceUse>& use(Duration end);  ///< of each resource, up to `end`

@@ -28,11 +28,6 @@ Duration time_for(double work, double rate) {
 
 }  // namespace
 
-void FluidNetwork::solve(Duration now) {
-  for (std::uint32_t region = 0; region < regions(); ++region) solve_region(region, now);
-  solve_rest(now);
-}
-
 void FluidNetwork::solve_region(std::uint32_t region, Duration now) {
   Front& front = fronts_[region];
   if (front.is_idle()) return;

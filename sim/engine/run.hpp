@@ -149,7 +149,7 @@ class Run {
     std::uint32_t arrived = 0;
     std::uint32_t collective = 0;            // in Plan::collectives, while one runs
     std::vector<std::uint32_t> ops;          // the op of each member of the running call
-    std::uint32_t last_member = 0;           // position in members
+    std::uint32_t last_member = 0;           // the rank that reached the call last
     Duration start{};
     std::uint32_t open_parts = 0, last_part = 0;
     std::vector<Part> parts;

@@ -16,7 +16,8 @@ struct EngineOptions {
   Executor* executor = nullptr;     ///< null: serial
   bool prune = true;                ///< leave resources that cannot bind out of the components (same answer, faster)
   bool fold = true;                 ///< play equal ranks once (same answer, faster)
-  Division division = Division::where_worth_it;   ///< same answer
+  /// Same times; of a call's parts that end last at once another may be told in its charges.
+  Division division = Division::where_worth_it;
   bool record_rates = false;        ///< keep every change of every resource's rate (traces)
 };
 
